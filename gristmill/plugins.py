@@ -1,0 +1,120 @@
+"""``{kind: length, ...}`` in a configuration is the class in ``gristmill/<room>/length.py``; the folder is the registry.
+
+A plugin is one public ``Plugin`` subclass defined in a module named like its kind. Modules named ``base`` or with a
+leading underscore are helpers of the room.
+"""
+
+import importlib
+import inspect
+import pkgutil
+from typing import Any, ClassVar, Self
+
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import PydanticCustomError, core_schema
+
+from gristmill.errors import ConfigError
+
+
+class Plugin(BaseModel):
+    """A frozen, validated settings object with the behaviour it configures."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    version: ClassVar[int] = 1
+    """Raised when the same settings start to give other bytes: it is part of every fingerprint."""
+
+    @classmethod
+    def kind(cls) -> str:
+        """The word in the configuration: the name of the file that defines the class."""
+        return cls.__module__.rpartition(".")[2]
+
+    def settings(self) -> dict[str, Any]:
+        """The plugin as a configuration would write it, JSON-able, ``kind`` first."""
+        return {"kind": self.kind(), **self.model_dump(mode="json")}
+
+    def identity(self) -> dict[str, Any]:
+        """What determines the bytes it makes, for fingerprints: the settings and the version of the code."""
+        return {**self.settings(), "version": self.version}
+
+    @classmethod
+    def parse(cls, settings: dict[str, Any]) -> Self:
+        """The plugin of this class for ``settings`` without ``kind``; raises ``ConfigError`` that lists the keys."""
+        try:
+            return cls.model_validate(settings)
+        except ValidationError as error:
+            raise ConfigError(f"{cls.kind()}: {explain(error, cls)}") from None
+
+
+def kinds(room: str) -> list[str]:
+    """The kinds that ``gristmill/<room>/`` offers, sorted."""
+    package = importlib.import_module(f"gristmill.{room}")
+    names = (module.name for module in pkgutil.iter_modules(package.__path__) if not module.ispkg)
+    return sorted(name for name in names if name != "base" and not name.startswith("_"))
+
+
+def find(room: str, kind: str) -> type[Plugin]:
+    """The class of a kind; raises ``ConfigError`` that lists the kinds there are."""
+    if kind not in kinds(room):
+        raise ConfigError(f"unknown kind {kind!r} in {room}; there are: {', '.join(kinds(room))}")
+    module = importlib.import_module(f"gristmill.{room}.{kind}")
+    found = [
+        value
+        for name, value in inspect.getmembers(module, inspect.isclass)
+        if issubclass(value, Plugin) and value.__module__ == module.__name__ and not name.startswith("_")
+    ]
+    assert len(found) == 1, f"{module.__name__} must define one public Plugin class, found {found}"
+    return found[0]
+
+
+def load(room: str, settings: Any) -> Plugin:
+    """The plugin for ``settings`` (a mapping with ``kind``); one that is loaded already passes through."""
+    if isinstance(settings, Plugin):
+        return settings
+    if not isinstance(settings, dict) or not isinstance(settings.get("kind"), str):
+        raise ConfigError(f"{room}: expected a mapping with a kind ({', '.join(kinds(room))}), got {settings!r:.80}")
+    rest = {key: value for key, value in settings.items() if key != "kind"}
+    return find(room, settings["kind"]).parse(rest)
+
+
+def explain(error: ValidationError, model: type[BaseModel]) -> str:
+    """One line for a pydantic error: the key, what is wrong with it, and the keys that are accepted."""
+    first = error.errors(include_url=False)[0]
+    place = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "extra_forbidden":
+        return f"unknown key {place!r}; there are: {', '.join(sorted(model.model_fields))}"
+    if first["type"] == "plugin":
+        return f"{place}: {first['msg']}"
+    return f"{place}: {first['msg']} (got {first.get('input')!r:.60})" if place else first["msg"]
+
+
+class Room:
+    """Marks a configuration field that holds a plugin of a room: ``Annotated[Tokenizer, Room("tokenizers")]``.
+
+    The JSON schema is an open object with the kinds listed: a server that validates parameters cannot know the
+    fields of every kind.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        def validate(value: Any) -> Plugin:
+            try:
+                return load(self.name, value)
+            except ConfigError as error:
+                raise PydanticCustomError("plugin", "{message}", {"message": str(error)}) from error
+
+        return core_schema.no_info_plain_validator_function(
+            validate, serialization=core_schema.plain_serializer_function_ser_schema(lambda plugin: plugin.settings())
+        )
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return {
+            "type": "object",
+            "properties": {"kind": {"type": "string", "enum": kinds(self.name)}},
+            "required": ["kind"],
+            "additionalProperties": True,
+        }

@@ -1,0 +1,175 @@
+"""The values that travel between stages: references and reports, never text or tokens.
+
+All are frozen and JSON round-trips them (``msgspec``). In memory, documents are Arrow record batches of
+``DOCUMENT_SCHEMA``.
+"""
+
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+DOCUMENT_SCHEMA = pa.schema(
+    [
+        pa.field("id", pa.string(), nullable=False),
+        pa.field("text", pa.string(), nullable=False),
+        pa.field("source", pa.string(), nullable=False),
+    ]
+)
+"""What a source yields and a cleaner receives. ``id`` is data: it never becomes part of a path."""
+
+
+class Value(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of the frozen, keyword-only records below."""
+
+
+class ShardRef(Value, frozen=True, kw_only=True):
+    """One unit of input: a file, a byte range of a plain file, or a run of parquet row groups."""
+
+    index: int
+    """Place in the global document order, 0-based."""
+    source: str
+    """Name of the source in the configuration."""
+    uri: str
+    size: int
+    """Bytes that the stage will read (compressed size for compressed files)."""
+    identity: str
+    """Changes when the content may have changed (size and mtime on disk, ETag and version on S3)."""
+    part: dict[str, int] | None = None
+    """``None``: the whole file; ``{"start", "stop"}``: a half-open range of bytes or row groups."""
+
+    @property
+    def name(self) -> str:
+        """``shard-00042``: the name in logs, task names and reports."""
+        return f"shard-{self.index:05d}"
+
+
+class Artifact(Value, frozen=True, kw_only=True):
+    """A file that a stage wrote."""
+
+    uri: str
+    sha256: str
+    nbytes: int
+
+
+class StageReport(Value, frozen=True, kw_only=True):
+    """What a stage did with one shard.
+
+    Invariant, checked where a report is written: ``docs_in == docs_out + sum(dropped.values()) + quarantined``.
+    Characters are Unicode code points; ``tokens`` do not include EOS.
+    """
+
+    stage: str
+    shard: int
+    """Index of the input shard, output piece or range that the stage worked on; 0 for a barrier."""
+    fingerprint: str
+    docs_in: int = 0
+    docs_out: int = 0
+    chars_in: int = 0
+    chars_out: int = 0
+    tokens: int = 0
+    eos: int = 0
+    dropped: dict[str, int] = {}
+    quarantined: int = 0
+    quarantine_reasons: dict[str, int] = {}
+    artifacts: dict[str, Artifact] = {}
+    details: dict[str, Any] = {}
+    """Small facts a later stage needs (offsets, bounds, counts per bucket)."""
+    started: float = 0.0
+    """Unix time at which the work began."""
+    seconds: float = 0.0
+    reused: bool = False
+    """True when the output was there already and nothing was done."""
+
+    def __post_init__(self) -> None:
+        accounted = self.docs_out + sum(self.dropped.values()) + self.quarantined
+        assert self.docs_in == accounted, f"{self.stage}: {self.docs_in} documents in, {accounted} accounted for"
+
+
+class PublishedFile(Value, frozen=True, kw_only=True):
+    """One row of the manifest: a file of a training format, counted from its own bytes."""
+
+    path: str
+    """Relative to the output, with forward slashes."""
+    format: str
+    split: str
+    bytes: int
+    sha256: str
+    documents: int
+    """Documents in the file; one cut by a character split counts on both sides."""
+    tokens: int
+    """Ids in the file, EOS included."""
+    eos: int
+    max_id: int
+    block_bytes: int
+    blocks: list[str]
+    """xxh3_64 of each ``block_bytes`` of the file: finds where a damaged file differs."""
+    boundary_every: int
+    boundaries: list[int]
+    """Token offset at which every ``boundary_every``-th document starts."""
+
+
+class AttachedFile(Value, frozen=True, kw_only=True):
+    """A published file that holds no tokens (tokenizer, report, format sidecar)."""
+
+    path: str
+    bytes: int
+    sha256: str
+
+
+class SourceShard(Value, frozen=True, kw_only=True):
+    """What the manifest says of one input shard."""
+
+    index: int
+    source: str
+    uri: str
+    part: dict[str, int] | None
+    sha256: str
+    """Of the bytes read, as stored (compressed files: before decompression); of the text for derived sources."""
+    documents: int
+    kept: int
+    dropped: dict[str, int]
+    quarantined: dict[str, int]
+    tokens: int
+    error: str = ""
+    """Why the file was left out (``on_bad_file: quarantine``); empty otherwise."""
+
+
+class TokenizerRecord(Value, frozen=True, kw_only=True):
+    """Which tokenizer made the ids."""
+
+    kind: str
+    name: str
+    file: str
+    sha256: str
+    vocab_size: int
+    """Highest id + 1, added tokens included."""
+    eot_id: int | None
+    fast_path: str
+    """Library and version that encoded; ``reference`` where it is the reference itself."""
+    documents_compared: int
+    documents_different: int
+
+
+class Manifest(Value, frozen=True, kw_only=True):
+    """The last file written: its existence means that the data set is whole."""
+
+    manifest_version: int
+    dataset: str
+    code_version: str
+    config: dict[str, Any]
+    config_fingerprint: str
+    tokenizer: TokenizerRecord
+    dtype: str
+    eot_side: dict[str, str]
+    """Per format: ``append``, ``prepend`` or ``none``."""
+    totals: dict[str, int]
+    dropped: dict[str, int]
+    quarantined: dict[str, int]
+    sources: dict[str, dict[str, int]]
+    """Per source: documents, kept, tokens."""
+    files: list[PublishedFile]
+    attachments: list[AttachedFile]
+    source_shards: list[SourceShard]
+    sha256: str = ""
+    """Of this manifest's JSON with this field empty."""
