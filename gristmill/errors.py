@@ -1,13 +1,12 @@
-"""Every error that a caller may catch.
+"""Every error that a caller may catch; each message names the thing met and what would be accepted.
 
 GristmillError
-    ConfigError      the request is wrong; never retried
-    InputError       the data is wrong; never retried
-    StorageError     the surroundings failed (disk, network, a killed process); retried
-        WorkerLost       the process that did the work is gone
-    VerificationError    published bytes are not what the manifest says; never retried
-
-Each message names the thing met and what would be accepted.
+    ConfigError          the request cannot be carried out as written; never retried
+        NoSpaceError     it does not fit on the disk
+    InputError           the data is wrong; never retried
+    VerificationError    published bytes are not what was recorded about them; never retried
+    StorageError         the surroundings failed (disk, network); retried
+        WorkerLost       the process that did the work is gone; retried in a fresh one
 """
 
 
@@ -19,11 +18,15 @@ class ConfigError(GristmillError):
     """The configuration or the command line cannot be carried out as written."""
 
 
+class NoSpaceError(ConfigError):
+    """The work area or the output does not fit where it was put."""
+
+
 class InputError(GristmillError):
     """An input file cannot be used.
 
     ``reason`` is one word of a fixed vocabulary: ``truncated_stream``, ``corrupt_stream``, ``bad_parquet``,
-    ``no_text_column``, ``unsupported_encoding``, ``unreadable``, ``limit``, ``bad_document``.
+    ``no_text_column``, ``unsupported_encoding``, ``unreadable``, ``limit``, ``bad_document``, ``bad_ids``.
     """
 
     def __init__(self, message: str, reason: str = "unreadable") -> None:
@@ -34,13 +37,13 @@ class InputError(GristmillError):
         return str(self.args[0])
 
 
+class VerificationError(GristmillError):
+    """Published bytes do not match what was recorded about them."""
+
+
 class StorageError(GristmillError):
     """Reading or writing failed for a reason outside the data; the same call may succeed later."""
 
 
 class WorkerLost(StorageError):
     """A worker process died or was killed before it answered."""
-
-
-class VerificationError(GristmillError):
-    """Published bytes do not match what was recorded about them."""

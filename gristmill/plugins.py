@@ -1,4 +1,4 @@
-"""``{kind: length, ...}`` in a configuration is the class in ``gristmill/<room>/length.py``; the folder is the registry.
+"""``{kind: length}`` in a configuration is the class in ``gristmill/<room>/length.py``; the folder is the registry.
 
 A plugin is one public ``Plugin`` subclass defined in a module named like its kind. Modules named ``base`` or with a
 leading underscore are helpers of the room.
@@ -95,12 +95,16 @@ class Room:
     fields of every kind.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, default: str | None = None) -> None:
         self.name = name
+        self.default = default
+        """The kind where a configuration gives fields without one."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         def validate(value: Any) -> Plugin:
             try:
+                if self.default and isinstance(value, dict):
+                    value = {"kind": self.default, **value}
                 return load(self.name, value)
             except ConfigError as error:
                 raise PydanticCustomError("plugin", "{message}", {"message": str(error)}) from error
@@ -115,6 +119,6 @@ class Room:
         return {
             "type": "object",
             "properties": {"kind": {"type": "string", "enum": kinds(self.name)}},
-            "required": ["kind"],
+            "required": [] if self.default else ["kind"],
             "additionalProperties": True,
         }

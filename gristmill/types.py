@@ -7,6 +7,7 @@ All are frozen and JSON round-trips them (``msgspec``). In memory, documents are
 from typing import Any
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 
 DOCUMENT_SCHEMA = pa.schema(
@@ -17,6 +18,12 @@ DOCUMENT_SCHEMA = pa.schema(
     ]
 )
 """What a source yields and a cleaner receives. ``id`` is data: it never becomes part of a path."""
+
+
+def token_dtype(vocab_size: int) -> np.dtype:
+    """The one rule for token types: little-endian uint16 up to 65,536 ids, uint32 above. ``vocab_size`` is the highest
+    id + 1, added tokens included."""
+    return np.dtype("<u2") if vocab_size <= 1 << 16 else np.dtype("<u4")
 
 
 class Value(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -86,6 +93,60 @@ class StageReport(Value, frozen=True, kw_only=True):
         assert self.docs_in == accounted, f"{self.stage}: {self.docs_in} documents in, {accounted} accounted for"
 
 
+class Plan(Value, frozen=True, kw_only=True):
+    """What a run will read, and what it needs on disk."""
+
+    shards: list[ShardRef]
+    done: dict[str, int]
+    """Per stage: input shards whose output stands already."""
+    text_bytes: int
+    """Text expected in the shards, from their sizes."""
+    work_bytes: int
+    output_bytes: int
+    work_free: int
+    output_free: int
+
+
+class Boundary(Value, frozen=True, kw_only=True):
+    """A document start in a stream of tokens."""
+
+    document: int
+    """How many documents start before it."""
+    token: int
+    """How many ids stand before it."""
+
+
+class Piece(Value, frozen=True, kw_only=True):
+    """What one pack task writes: a half-open token range (EOT included) of one bucket, for one published file."""
+
+    index: int
+    format: str
+    path: str
+    split: str
+    bucket: int
+    start: int
+    stop: int
+
+
+class PlannedFile(Value, frozen=True, kw_only=True):
+    """One file to publish and the pieces that it is joined from, in order."""
+
+    index: int
+    format: str
+    path: str
+    """Relative to ``OUTPUT/<format>/``."""
+    split: str
+    pieces: list[int]
+    tokens: int
+
+
+class Layout(Value, frozen=True, kw_only=True):
+    """Every published file, decided once all counts are known."""
+
+    files: list[PlannedFile]
+    pieces: list[Piece]
+
+
 class PublishedFile(Value, frozen=True, kw_only=True):
     """One row of the manifest: a file of a training format, counted from its own bytes."""
 
@@ -104,9 +165,8 @@ class PublishedFile(Value, frozen=True, kw_only=True):
     block_bytes: int
     blocks: list[str]
     """xxh3_64 of each ``block_bytes`` of the file: finds where a damaged file differs."""
-    boundary_every: int
-    boundaries: list[int]
-    """Token offset at which every ``boundary_every``-th document starts."""
+    boundaries: list[Boundary]
+    """Where about every thousandth document starts."""
 
 
 class AttachedFile(Value, frozen=True, kw_only=True):
@@ -147,8 +207,8 @@ class TokenizerRecord(Value, frozen=True, kw_only=True):
     eot_id: int | None
     fast_path: str
     """Library and version that encoded; ``reference`` where it is the reference itself."""
-    documents_compared: int
-    documents_different: int
+    documents_compared: int = 0
+    documents_different: int = 0
 
 
 class Manifest(Value, frozen=True, kw_only=True):

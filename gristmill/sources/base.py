@@ -1,7 +1,7 @@
 """What every input source offers: an ordered list of shards, and the documents of one shard."""
 
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, Any, ClassVar
 
 import pyarrow as pa
 from pydantic import Field
@@ -43,10 +43,18 @@ class Source(Plugin):
         None, description="Rules for this source alone, instead of the common ones."
     )
 
+    listing: ClassVar[frozenset[str]] = frozenset()
+    """Fields that decide which shards there are, not how one is read: a change redoes no shard."""
+
     @property
     def label(self) -> str:
         """The name in reports."""
         return self.name or self.kind()
+
+    def reading(self) -> dict[str, Any]:
+        """What determines the documents of a shard besides the shard itself, for fingerprints."""
+        ignored = {"cleaning", "genre", *self.listing}
+        return {key: value for key, value in self.identity().items() if key not in ignored} | {"name": self.label}
 
     def shards(self) -> list[ShardRef]:
         """Every unit of input, in document order, numbered from 0; the plan renumbers across sources.

@@ -52,6 +52,14 @@ class Tokenizer(Plugin):
     needs_documents: ClassVar[bool] = False
     """True when it is made from the corpus."""
 
+    def source_digest(self) -> str:
+        """Identifies the file that it is copied from, for fingerprints; not asked of one made from the corpus."""
+        raise NotImplementedError
+
+    def sample(self) -> int | None:
+        """About how many characters of the corpus are enough to make it; None: all."""
+        return None
+
     def prepare(self, texts: Iterable[list[str]], folder: Path) -> None:
         """Write the tokenizer's files into ``folder`` (empty, exists). ``texts`` is read only when it is trained."""
         raise NotImplementedError

@@ -1,0 +1,71 @@
+# Everything works from a fresh clone: each target first sets up .venv from the committed lock.
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help setup run test check lock clean
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.set-up
+ARGS ?=
+# An interpreter to use instead of the newest one found: make setup PYTHON=/opt/python/bin/python3
+PYTHON ?=
+
+# A release's name may be on PATH without the release behind it (version managers do that), so each one is asked.
+FIND_PYTHON = for python in $(PYTHON) $(if $(PYTHON),,python3.13 python3.12 python3.11 python3); do \
+	if "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; \
+	then python=$$("$$python" -c 'import sys; print(sys.executable)'); break; fi; python=; done
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+
+setup: $(STAMP) ## install the locked dependencies and the project into .venv
+
+run: setup ## prepare a corpus with the default configuration (ARGS="CONFIG.yaml --workers 4" for another)
+	$(BIN)/python flows/prepare.py $(ARGS)
+
+test: setup ## run the tests (ARGS="tests/gristmill -k jsonl" for some of them)
+	$(BIN)/python -m pytest $(ARGS)
+
+check: setup ## lint, format, types, import rules, spelling
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/codespell
+
+# Up to date while the lock, the metadata and this file are: then make has nothing to do.
+$(STAMP): requirements.lock pyproject.toml Makefile
+	@set -e; $(FIND_PYTHON); \
+	if [ -z "$$python" ]; then \
+		echo "gristmill needs Python 3.11 or later: none of $(or $(PYTHON),python3.13 python3.12 python3.11 python3)" \
+			"is one. Install it, or name one with make setup PYTHON=..." >&2; exit 1; \
+	fi; \
+	if ! $(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
+		rm -rf $(VENV); \
+		echo "creating $(VENV) with $$python"; \
+		if command -v uv >/dev/null; then uv venv --quiet --python "$$python" $(VENV); \
+		else "$$python" -m venv $(VENV) || { rm -rf $(VENV); \
+			echo "$$python cannot create environments: install its venv module (Debian: python3-venv), or uv" >&2; \
+			exit 1; }; \
+		fi; \
+	fi; \
+	echo "installing the locked dependencies (a few minutes the first time)"; \
+	if command -v uv >/dev/null; then install="uv pip install --quiet --python $(BIN)/python"; \
+	else $(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip >/dev/null; \
+		install="$(BIN)/python -m pip install --quiet --disable-pip-version-check"; \
+	fi; \
+	$$install --require-hashes -r requirements.lock; \
+	$$install --no-deps --no-build-isolation -e .
+	@touch $@
+
+# Pins that still satisfy pyproject.toml stay; ARGS=--upgrade renews them. The image's lock is the part that runs.
+LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
+	--no-emit-index-url --no-emit-find-links pyproject.toml
+
+lock: ## resolve pyproject.toml into requirements.lock and deployments/requirements.lock (needs uv)
+	$(LOCK) $(ARGS) --extra dev --output-file requirements.lock
+	$(LOCK) --constraints requirements.lock --output-file deployments/requirements.lock
+
+clean: ## remove .venv and caches, never out/ or work/
+	rm -rf $(VENV) *.egg-info .hypothesis .pytest_cache .ruff_cache .mypy_cache .import_linter_cache
+	find . -path ./.git -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,38 @@
+"""Raw text in, verified training shards out: the flow and its command."""
+
+import sys
+
+if __name__ == "__main__":
+    # Importing Prefect takes 2 s and starting its server 10 to 20 s; a typo must not wait for either.
+    from gristmill.commands.prepare import check
+
+    COMMAND = check(sys.argv[1:])
+
+from prefect import flow
+
+from gristmill.config import PrepareConfig
+from tasks.dedup import drop_duplicates
+from tasks.ingest import ingest
+from tasks.pack import pack_pieces
+from tasks.plan import plan
+from tasks.publish import publish
+from tasks.run import running
+from tasks.tokenize import tokenize_shards
+from tasks.upload import upload_files
+
+
+@flow(name="prepare", flow_run_name="{config.dataset}", log_prints=False, persist_result=False)
+def prepare(config: PrepareConfig = PrepareConfig()) -> dict[str, object]:  # noqa: B008  a frozen value
+    """Plan the input, fetch and clean every shard, drop duplicates, tokenize, pack, upload, and publish the proof."""
+    with running():
+        planned = plan(config)
+        ingested = ingest(planned, config)
+        decided = drop_duplicates(ingested, config)
+        tokenized = tokenize_shards(ingested, decided, config)
+        packed = pack_pieces(tokenized, config)
+        uploaded = upload_files(packed, tokenized, config)
+        return publish(ingested, tokenized, uploaded, config)
+
+
+if __name__ == "__main__":
+    sys.exit(COMMAND.run(prepare))

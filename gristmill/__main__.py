@@ -1,0 +1,15 @@
+"""``python -m gristmill verify ...``: the commands that need no flow."""
+
+import sys
+
+from gristmill.commands import verify
+
+COMMANDS = {"verify": verify.main}
+
+USAGE = f"usage: python -m gristmill {{{','.join(COMMANDS)}}} ..."
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2 or sys.argv[1] not in COMMANDS:
+        print(USAGE, file=sys.stderr)
+        sys.exit(2)
+    sys.exit(COMMANDS[sys.argv[1]](sys.argv[2:]))

@@ -1,0 +1,72 @@
+"""Filters that judge a batch by its tables, and the last batch's tables, kept for the next filter."""
+
+import threading
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gristmill.cleaning._tables import Tables
+from gristmill.cleaning._utf8 import Bools, Utf8, view
+from gristmill.cleaning.base import Filter
+
+CHUNK_BYTES = 1 << 18
+"""Documents are analysed about this many bytes at a time, so that the arrays stay in the processor's cache."""
+
+
+class TableFilter(Filter):
+    """A filter whose rules are masks over the documents of a chunk."""
+
+    def failures(self, tables: Tables) -> dict[str, Bools]:
+        """For each reason the documents it drops; where several hold, the first is reported."""
+        raise NotImplementedError
+
+    def reasons(self, documents: pa.RecordBatch) -> pa.StringArray:
+        parts = [_first_reasons(self.failures(part), len(part.lengths)) for part in tables(documents.column("text"))]
+        return pa.concat_arrays(parts) if parts else pa.array([], pa.string())
+
+
+class _Recent(threading.local):
+    """The texts analysed last on this thread and their tables: filters that follow each other share the analysis.
+
+    The texts are kept so that their buffers are not reused at the same address while they are the key.
+    """
+
+    texts: pa.StringArray | None = None
+    tables: "list[Tables]" = []  # noqa: RUF012 - replaced, never changed
+
+
+_recent = _Recent()
+
+
+def tables(texts: pa.StringArray) -> list[Tables]:
+    """The tables of the texts, chunk by chunk in order; those of the same buffers as last time are reused."""
+    if _recent.texts is None or _place(_recent.texts) != _place(texts):
+        _recent.tables = _analyse(texts)
+        _recent.texts = texts
+    return _recent.tables
+
+
+def _place(texts: pa.StringArray) -> "tuple[int, ...]":
+    return (texts.offset, len(texts), *(buffer.address if buffer else 0 for buffer in texts.buffers()))
+
+
+def _analyse(texts: pa.StringArray) -> list[Tables]:
+    utf8 = view(texts)
+    lengths = pc.utf8_length(texts).to_numpy(zero_copy_only=False).astype(np.int64)
+    chunk = utf8.offsets[:-1] // CHUNK_BYTES
+    firsts = [*np.flatnonzero(np.diff(chunk, prepend=-1)).tolist(), len(texts)]
+    return [_chunk(utf8, lengths, first, stop) for first, stop in pairwise(firsts)]
+
+
+def _chunk(utf8: Utf8, lengths: np.ndarray, first: int, stop: int) -> Tables:
+    offsets = utf8.offsets[first : stop + 1]
+    return Tables(Utf8(utf8.data[offsets[0] : offsets[-1]], offsets - offsets[0]), lengths[first:stop])
+
+
+def _first_reasons(failures: dict[str, Bools], documents: int) -> pa.StringArray:
+    codes = np.full(documents, -1, np.int32)
+    for code, failed in reversed(list(enumerate(failures.values()))):
+        codes[failed] = code
+    return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), list(failures)).cast(pa.string())

@@ -1,0 +1,78 @@
+"""The line rules of the C4 paper; ``c4`` holds the rules that drop whole documents."""
+
+import re
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+from pydantic import Field
+
+from gristmill.cleaning._line_ends import TERMINAL, ends_in_ellipsis, one_of
+from gristmill.cleaning._phrases import lines_with
+from gristmill.cleaning._table_filter import tables
+from gristmill.cleaning._tables import Tables
+from gristmill.cleaning._utf8 import NEWLINE, Bools, Spans, Utf8, rows, strings, view, without
+from gristmill.cleaning.base import Rule
+
+POLICIES = ("terms of use", "privacy policy", "cookie policy", "uses cookies", "use of cookies", "use cookies")
+CITATION = re.compile(rb"\[(?:[0-9]*|edit|citation needed)\]")
+
+
+class C4Lines(Rule):
+    """Keeps the lines that read like sentences (Raffel et al. 2020, section 2.2; values as in datatrove).
+
+    Citation marks of wikis go first. A line, stripped of white space, stays if it ends in one of ``terminal`` and not
+    in an ellipsis (empty ``terminal``: any end will do), has ``min_words`` words or more, none longer than
+    ``max_word_length`` characters, and none of ``phrases``, whatever their case in ASCII. Kept lines are joined by one
+    newline. The original list of ends is widened to other scripts.
+    """
+
+    citations: Literal["remove", "keep"] = "remove"
+    terminal: str = TERMINAL
+    min_words: int = Field(default=3, ge=0)
+    max_word_length: int = Field(default=1000, ge=1)
+    phrases: tuple[str, ...] = ("javascript", *POLICIES)
+
+    def rewrite(self, texts: pa.StringArray) -> pa.StringArray:
+        if self.citations == "remove":
+            texts = _without_citations(texts)
+        parts = [_only(part, self._kept(part)) for part in tables(texts)]
+        return pa.concat_arrays(parts) if parts else texts
+
+    def _kept(self, part: Tables) -> Bools:
+        words, lines = part.words, part.lines
+        bounds = np.searchsorted(words.starts, np.append(lines.starts, len(part.characters)))
+        kept: Bools = np.diff(bounds) >= self.min_words
+        if self.terminal:
+            kept &= one_of(part.characters[lines.stops - 1], self.terminal) & ~ends_in_ellipsis(part)
+        long_words = words.starts[words.lengths > self.max_word_length]
+        kept[np.searchsorted(lines.starts, long_words, side="right") - 1] = False
+        kept[lines_with(part, self.phrases)] = False
+        return kept
+
+
+def _without_citations(texts: pa.StringArray) -> pa.StringArray:
+    utf8 = view(texts)
+    found = [match.span() for match in CITATION.finditer(utf8.data.tobytes())]
+    spans = np.array(found, np.int64).reshape(-1, 2)
+    inside = rows(spans[:, 0], utf8.offsets) == rows(spans[:, 1] - 1, utf8.offsets)
+    spans = spans[inside]
+    return without(utf8, Spans(spans[:, 0], spans[:, 1]).positions()) if len(spans) else texts
+
+
+def _only(part: Tables, kept: Bools) -> pa.StringArray:
+    """The texts with the kept lines alone, each but the last of its document followed by one newline."""
+    starts = part.byte_offsets[part.lines.starts[kept]]
+    stops = part.byte_offsets[part.lines.stops[kept]]
+    documents = part.lines.documents[kept]
+    followed = np.append(documents[1:] == documents[:-1], np.zeros(min(1, len(documents)), np.bool_))
+    data = part.utf8.data.copy()
+    data[stops[followed]] = NEWLINE
+    lengths = stops - starts + followed
+    offsets = np.concatenate(([0], np.cumsum(np.bincount(documents, lengths, minlength=len(part.lengths))))).astype(
+        np.int64
+    )
+    keep = np.zeros(len(data) + 1, np.int8)
+    keep[starts] += 1
+    keep[starts + lengths] -= 1
+    return strings(Utf8(data[np.cumsum(keep, dtype=np.int8)[:-1].view(np.bool_)], offsets))

@@ -1,0 +1,40 @@
+"""The heuristics that FineWeb added to those of Gopher and C4."""
+
+from pydantic import Field
+
+from gristmill.cleaning._line_ends import TERMINAL, one_of
+from gristmill.cleaning._repeats import piece_groups
+from gristmill.cleaning._table_filter import TableFilter
+from gristmill.cleaning._tables import Tables, share
+from gristmill.cleaning._utf8 import Bools
+
+
+class Fineweb(TableFilter):
+    """Drops lists, menus and boilerplate (Penedo et al. 2024, "The FineWeb Datasets", section 3.5).
+
+    Shares of lines are over lines that are not empty, stripped of white space. Reasons: ``no_text``;
+    ``few_line_ends`` (lines ending in one of ``terminal``); ``short_lines`` (``short_line`` characters or fewer);
+    ``duplicate_characters`` (in lines that came up before, of the characters that are not newlines); ``newlines``
+    (newlines per word).
+    """
+
+    terminal: str = Field(default=TERMINAL, min_length=1)
+    min_line_ends: float = Field(default=0.12, ge=0, le=1)
+    max_short_lines: float = Field(default=0.67, ge=0, le=1)
+    short_line: int = Field(default=30, ge=0)
+    max_duplicate_characters: float = Field(default=0.01, ge=0, le=1)
+    max_newlines: float = Field(default=0.3, ge=0)
+
+    def failures(self, tables: Tables) -> dict[str, Bools]:
+        lines = tables.lines
+        ended = tables.number(lines, one_of(tables.characters[lines.stops - 1], self.terminal))
+        short = tables.number(lines, lines.lengths <= self.short_line)
+        duplicate = tables.total(lines, piece_groups(lines).later())
+        newlines = tables.count(tables.characters == ord("\n"))
+        return {
+            "no_text": lines.counts == 0,
+            "few_line_ends": share(ended, lines.counts) < self.min_line_ends,
+            "short_lines": share(short, lines.counts) > self.max_short_lines,
+            "duplicate_characters": share(duplicate, tables.lengths - newlines) > self.max_duplicate_characters,
+            "newlines": share(newlines, tables.words.counts) > self.max_newlines,
+        }

@@ -1,0 +1,95 @@
+"""The quality heuristics of the Gopher paper."""
+
+from typing import Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from gristmill.cleaning._characters import ALNUM, LETTER, SOLO
+from gristmill.cleaning._hashing import text_hashes
+from gristmill.cleaning._line_ends import DOT, ELLIPSIS, ends_in_ellipsis
+from gristmill.cleaning._table_filter import TableFilter
+from gristmill.cleaning._tables import Tables, share
+from gristmill.cleaning._utf8 import Bools, Ints, runs
+
+STOP_WORDS = ("the", "be", "to", "of", "and", "that", "have", "with")
+BULLETS = ("\u2022", "-")
+HASH = ord("#")
+
+
+class GopherQuality(TableFilter):
+    """Drops documents that fail a rule of Rae et al. 2021, "Scaling Language Models", table A1.
+
+    A word is what stands between white space; each ideograph, kana and Thai syllable is one. Words without a letter or
+    a digit are not counted for ``min_words``, ``max_words`` and the mean length. The mean length is judged where at
+    least half of those words are spaced ones, and over these alone: a word of Chinese would always be too short.
+    ``stop_words`` are English, compared as written; set those of another language, or ``min_stop_words: 0``.
+
+    Reasons: ``too_few_words``, ``too_many_words``, ``short_words``, ``long_words``, ``many_hashes``,
+    ``many_ellipses``, ``bullet_lines``, ``ellipsis_lines``, ``few_letters``, ``few_stop_words``.
+    """
+
+    min_words: int = Field(default=50, ge=0)
+    max_words: int = Field(default=100_000, ge=0)
+    min_word_length: float = Field(default=3, ge=0)
+    max_word_length: float = Field(default=10, ge=0)
+    max_symbols_per_word: float = Field(default=0.1, ge=0)
+    max_bullet_lines: float = Field(default=0.9, ge=0, le=1)
+    max_ellipsis_lines: float = Field(default=0.3, ge=0, le=1)
+    min_words_with_letter: float = Field(default=0.8, ge=0, le=1)
+    min_stop_words: int = Field(default=2, ge=0)
+    stop_words: tuple[str, ...] = STOP_WORDS
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.min_words > self.max_words or self.min_word_length > self.max_word_length:
+            raise ValueError("a minimum is above its maximum")
+        if self.min_stop_words > len(set(self.stop_words)):
+            raise ValueError(f"min_stop_words {self.min_stop_words} is more than the stop words there are")
+        return self
+
+    def failures(self, tables: Tables) -> dict[str, Bools]:
+        words, lines = tables.words, tables.lines
+        proper = (tables.word_flags & ALNUM) != 0
+        spaced = proper & ((tables.word_flags & SOLO) == 0)
+        count, spaced_count = tables.number(words, proper), tables.number(words, spaced)
+        length = share(tables.total(words, spaced), spaced_count)
+        judged = (2 * spaced_count >= count) & (count > 0)
+        hashes = tables.count(tables.characters == HASH)
+        ellipses = tables.count(tables.characters == ELLIPSIS) + _triple_dots(tables)
+        bullets = np.isin(tables.characters[lines.starts], [ord(bullet) for bullet in BULLETS])
+        ellipsis_lines = tables.number(lines, ends_in_ellipsis(tables))
+        with_letter = tables.number(words, (tables.word_flags & LETTER) != 0)
+        return {
+            "too_few_words": count < self.min_words,
+            "too_many_words": count > self.max_words,
+            "short_words": judged & (length < self.min_word_length),
+            "long_words": judged & (length > self.max_word_length),
+            "many_hashes": share(hashes, words.counts) > self.max_symbols_per_word,
+            "many_ellipses": share(ellipses, words.counts) > self.max_symbols_per_word,
+            "bullet_lines": share(tables.number(lines, bullets), lines.counts) > self.max_bullet_lines,
+            "ellipsis_lines": share(ellipsis_lines, lines.counts) > self.max_ellipsis_lines,
+            "few_letters": share(with_letter, words.counts) < self.min_words_with_letter,
+            "few_stop_words": self._stop_words_found(tables) < self.min_stop_words,
+        }
+
+    def _stop_words_found(self, tables: Tables) -> Ints:
+        """Per document, how many different stop words occur."""
+        wanted = np.unique(text_hashes(self.stop_words))
+        if len(wanted) == 0:
+            return np.zeros(len(tables.lengths), np.int64)
+        words = tables.words
+        index = np.minimum(np.searchsorted(wanted, words.hashes), len(wanted) - 1)
+        hits = wanted[index] == words.hashes
+        found = np.zeros((len(tables.lengths), len(wanted)), np.bool_)
+        found[words.documents[hits], index[hits]] = True
+        counts: Ints = found.sum(axis=1)
+        return counts
+
+
+def _triple_dots(tables: Tables) -> Ints:
+    """Per document, groups of three dots, as ``str.count`` finds them."""
+    dots = np.flatnonzero(tables.characters == DOT)
+    found = runs(dots, tables.offsets)
+    triples = np.concatenate(([0], np.cumsum((found.stops - found.starts) // 3)))
+    return np.diff(triples[np.searchsorted(dots[found.starts], tables.offsets)])

@@ -1,0 +1,60 @@
+"""The repetition heuristics of the Gopher paper."""
+
+import numpy as np
+from pydantic import Field
+
+from gristmill.cleaning._repeats import piece_groups, repeated_ngrams
+from gristmill.cleaning._table_filter import TableFilter
+from gristmill.cleaning._tables import Tables, share
+from gristmill.cleaning._utf8 import Bools
+
+TOP = {2: 0.20, 3: 0.18, 4: 0.16}
+DUPLICATE = {5: 0.15, 6: 0.14, 7: 0.13, 8: 0.12, 9: 0.11, 10: 0.10}
+
+
+class GopherRepetition(TableFilter):
+    """Drops documents that repeat themselves, by Rae et al. 2021, "Scaling Language Models", table A1.
+
+    Lines and paragraphs that came up before in the document: their share of all, and their characters' share of the
+    document's. Runs of n words: the most frequent run (it must occur twice) times its count, ``max_top`` by n; and the
+    words inside runs that came up before, each word once, ``max_duplicate`` by n; both as shares of the document's
+    characters. A word is what stands between white space, or one ideograph, kana or Thai syllable.
+
+    Reasons: ``duplicate_paragraphs``, ``duplicate_paragraph_characters``, ``duplicate_lines``,
+    ``duplicate_line_characters``, ``top_<n>_gram``, ``duplicate_<n>_grams``.
+    """
+
+    max_duplicate_lines: float = Field(default=0.3, ge=0, le=1)
+    max_duplicate_paragraphs: float = Field(default=0.3, ge=0, le=1)
+    max_duplicate_line_characters: float = Field(default=0.2, ge=0, le=1)
+    max_duplicate_paragraph_characters: float = Field(default=0.2, ge=0, le=1)
+    max_top: dict[int, float] = Field(default=TOP)
+    max_duplicate: dict[int, float] = Field(default=DUPLICATE)
+
+    def failures(self, tables: Tables) -> dict[str, Bools]:
+        paragraphs, lines = tables.paragraphs, tables.lines
+        later_paragraphs, later_lines = piece_groups(paragraphs).later(), piece_groups(lines).later()
+        paragraph_share = share(tables.number(paragraphs, later_paragraphs), paragraphs.counts)
+        paragraph_characters = share(tables.total(paragraphs, later_paragraphs), tables.lengths)
+        line_share = share(tables.number(lines, later_lines), lines.counts)
+        line_characters = share(tables.total(lines, later_lines), tables.lengths)
+        return {
+            "duplicate_paragraphs": paragraph_share > self.max_duplicate_paragraphs,
+            "duplicate_paragraph_characters": paragraph_characters > self.max_duplicate_paragraph_characters,
+            "duplicate_lines": line_share > self.max_duplicate_lines,
+            "duplicate_line_characters": line_characters > self.max_duplicate_line_characters,
+            **self._ngrams(tables),
+        }
+
+    def _ngrams(self, tables: Tables) -> dict[str, Bools]:
+        top: dict[str, Bools] = {}
+        duplicate: dict[str, Bools] = {}
+        ends = np.concatenate(([0], np.cumsum(tables.words.lengths)))
+        for ngrams in repeated_ngrams(tables.words, max((1, *self.max_top, *self.max_duplicate))):
+            n = ngrams.n
+            if n in self.max_top:
+                top[f"top_{n}_gram"] = share(ngrams.top_characters(), tables.lengths) > self.max_top[n]
+            if n in self.max_duplicate:
+                covered = ngrams.covered_characters(ends)
+                duplicate[f"duplicate_{n}_grams"] = share(covered, tables.lengths) > self.max_duplicate[n]
+        return top | duplicate

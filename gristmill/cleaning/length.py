@@ -1,0 +1,35 @@
+"""Documents with too few or too many characters."""
+
+from typing import Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import Field, model_validator
+
+from gristmill.cleaning.base import Filter
+
+
+class Length(Filter):
+    """Drops documents outside ``min_chars`` to ``max_chars``, both included; a character is a Unicode code point.
+
+    Usual lower bounds of practitioners: 200 for web pages, 100 for Chinese, 50 for forums, 500 for books.
+    Reasons: ``too_short``, ``too_long``.
+    """
+
+    min_chars: int = Field(default=200, ge=0)
+    max_chars: int | None = Field(default=None, ge=0)
+
+    @model_validator(mode="after")
+    def _check_order(self) -> Self:
+        if self.max_chars is not None and self.max_chars < self.min_chars:
+            raise ValueError(f"max_chars {self.max_chars} is below min_chars {self.min_chars}")
+        return self
+
+    def reasons(self, documents: pa.RecordBatch) -> pa.StringArray:
+        lengths = pc.utf8_length(documents.column("text")).to_numpy(zero_copy_only=False)
+        verdicts = np.full(len(lengths), None, object)
+        verdicts[lengths < self.min_chars] = "too_short"
+        if self.max_chars is not None:
+            verdicts[lengths > self.max_chars] = "too_long"
+        return pa.array(verdicts, pa.string())

@@ -1,0 +1,25 @@
+"""Documents that say the same line over and over."""
+
+import numpy as np
+from pydantic import Field
+
+from gristmill.cleaning._repeats import piece_groups
+from gristmill.cleaning._table_filter import TableFilter
+from gristmill.cleaning._tables import Tables
+from gristmill.cleaning._utf8 import Bools
+
+
+class RepeatedLines(TableFilter):
+    """Drops documents in which some line occurs more than ``max_repeats`` times.
+
+    Lines are compared without the white space around them; empty lines do not count. The default is the usual bound
+    of practitioners. Reason: ``repeated_line``.
+    """
+
+    max_repeats: int = Field(default=5, ge=1)
+
+    def failures(self, tables: Tables) -> dict[str, Bools]:
+        found = piece_groups(tables.lines)
+        dropped = np.zeros(len(tables.lengths), np.bool_)
+        dropped[tables.lines.documents[found.firsts[found.sizes > self.max_repeats]]] = True
+        return {"repeated_line": dropped}

@@ -1,0 +1,21 @@
+"""Documents that are mostly punctuation and symbols."""
+
+from pydantic import Field
+
+from gristmill.cleaning._characters import SYMBOL
+from gristmill.cleaning._table_filter import TableFilter
+from gristmill.cleaning._tables import Tables, share
+from gristmill.cleaning._utf8 import Bools
+
+
+class Symbols(TableFilter):
+    """Drops documents in which more than ``max_share`` of all characters are punctuation or symbols.
+
+    Those are the Unicode categories P and S. Usual bounds of practitioners: 0.3 for web pages, 0.5 for code, 0.2 for
+    Chinese. Reason: ``too_many_symbols``.
+    """
+
+    max_share: float = Field(default=0.3, ge=0, le=1)
+
+    def failures(self, tables: Tables) -> dict[str, Bools]:
+        return {"too_many_symbols": share(tables.count(tables.flag(SYMBOL)), tables.lengths) > self.max_share}

@@ -1,0 +1,26 @@
+"""Commands: arguments in, exit status out. Prefect is not imported here."""
+
+import sys
+import traceback
+from collections.abc import Callable
+
+from gristmill.errors import ConfigError, GristmillError, InputError
+
+
+def failing_clearly(action: Callable[[], int], *, debug: bool) -> int:
+    """The status of ``action``; errors become one line on stderr and a status.
+
+    2: the request or the input has to be changed; 1: anything else; 130: Ctrl-C.
+    """
+    try:
+        return action()
+    except KeyboardInterrupt:
+        print("stopped; the same command resumes where this one ended", file=sys.stderr)
+        return 130
+    except Exception as error:  # noqa: BLE001  the last line of defence of a command
+        if debug or not isinstance(error, GristmillError):
+            traceback.print_exc()
+        print(f"error: {error}", file=sys.stderr)
+        for note in getattr(error, "__notes__", []):
+            print(f"  {note}", file=sys.stderr)
+        return 2 if isinstance(error, ConfigError | InputError) else 1

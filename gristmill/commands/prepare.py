@@ -1,0 +1,194 @@
+"""``python flows/prepare.py``: read the command line, check everything that can be checked, run, show the result."""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import yaml
+from rich.console import Console
+from rich.table import Table
+
+from gristmill import config as configuration
+from gristmill import ledger, storage
+from gristmill.commands import failing_clearly
+from gristmill.config import PrepareConfig
+from gristmill.errors import ConfigError
+from gristmill.manifest import MANIFEST, read_manifest
+from gristmill.reporting.samples import windows
+from gristmill.reporting.tables import published_rows
+from gristmill.stages.plan import check_space, plan
+from gristmill.stages.publish import check_output
+from gristmill.types import Manifest, Plan
+
+DESCRIPTION = """\
+Turn raw text into training shards with proof: fetch, clean, dedup, tokenize, pack, publish, recount.
+
+Without CONFIG the documentation of this Python installation is the corpus; it needs no data and no network.
+A run that was killed resumes with the same command; a run that is complete finds nothing to do.
+"""
+
+EPILOG = """\
+examples:
+  python flows/prepare.py
+  python flows/prepare.py web.yaml --dry-run
+  python flows/prepare.py web.yaml --workers 8 --output out/web --set ordering.kind=nanogpt --set split.fraction=0.0005
+
+exit status: 0 done, 1 the run failed, 2 the request or the input has to be changed, 130 stopped by Ctrl-C
+"""
+
+PREFECT_DEFAULTS = {
+    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "DO_NOT_TRACK": "1",
+    "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "ERROR",
+}
+"""For a command started outside the project's folder, where prefect.toml is not found. The console shows the board;
+the run's log keeps every line."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    found = argparse.ArgumentParser(
+        prog="python flows/prepare.py",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    found.add_argument("config", nargs="?", metavar="CONFIG", help="YAML file that says what to make")
+    found.add_argument("--output", metavar="URI", help="where the data set goes (default: out/<dataset>)")
+    found.add_argument("--work", metavar="URI", help="where stages keep what they made, for resuming (default: work)")
+    found.add_argument("--workers", type=int, metavar="N", help="processes at once (default: one a core)")
+    found.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="set a key of the configuration, dotted for nested ones; VALUE is YAML; may be repeated",
+    )
+    found.add_argument("--dry-run", action="store_true", help="show inputs, sizes, disk budget, what is done; run nothing")
+    found.add_argument("--debug", action="store_true", help="show tracebacks")
+    return found
+
+
+class Command:
+    """A checked request."""
+
+    def __init__(self, config: PrepareConfig, debug: bool) -> None:
+        self._config = config
+        self._debug = debug
+
+    def run(self, flow: Callable[[PrepareConfig], Any]) -> int:
+        """Call the flow, then show what it made; returns the exit status."""
+        return failing_clearly(lambda: self._run(flow), debug=self._debug)
+
+    def _run(self, flow: Callable[[PrepareConfig], Any]) -> int:
+        flow(self._config)
+        show(read_manifest(storage.local(self._config.destination)), self._config)
+        return 0
+
+
+def check(arguments: list[str]) -> Command:
+    """Everything that needs no Prefect: arguments, configuration, inputs, space, the output's owner.
+
+    Exits with status 2 and one line when something has to be changed, with 0 after ``--help`` and ``--dry-run``.
+    """
+    options = parser().parse_args(arguments)
+    status = failing_clearly(lambda: _check(options), debug=options.debug)
+    if status or options.dry_run:
+        sys.exit(status)
+    for name, value in PREFECT_DEFAULTS.items():
+        os.environ.setdefault(name, value)
+    if not os.environ.get("PREFECT_API_URL"):
+        print(
+            "Starting Prefect's own server, 10 to 20 s; `prefect server start` and PREFECT_API_URL save this wait.",
+            file=sys.stderr,
+        )
+    return Command(_config(options), options.debug)
+
+
+def _check(options: argparse.Namespace) -> int:
+    config = _config(options)
+    planned = plan(config)
+    check_output(config, planned.shards)
+    if options.dry_run:
+        show_plan(planned, config)
+    check_space(planned, config)
+    ledger.sweep(config.execution.work)
+    return 0
+
+
+def _config(options: argparse.Namespace) -> PrepareConfig:
+    settings = dict(_setting(text) for text in options.set)
+    if options.output is not None:
+        settings["output"] = options.output
+    if options.work is not None:
+        settings["execution.work"] = options.work
+    if options.workers is not None:
+        settings["execution.workers"] = options.workers
+    return configuration.read(options.config, settings)
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    key, separator, value = text.partition("=")
+    if not separator or not key:
+        raise ConfigError(f"--set {text}: expected KEY=VALUE")
+    try:
+        return key, yaml.safe_load(value)
+    except yaml.YAMLError:
+        raise ConfigError(f"--set {text}: the value is not valid YAML; put it in quotes") from None
+
+
+def show_plan(planned: Plan, config: PrepareConfig) -> None:
+    """What a run would do."""
+    console = Console()
+    table = Table("shard", "source", "input", "MB", title=f"{config.dataset}: {len(planned.shards)} input shards")
+    for shard in planned.shards[:20]:
+        part = "" if shard.part is None else f" [{shard.part['start']}:{shard.part['stop']}]"
+        table.add_row(shard.name, shard.source, f"{shard.uri}{part}", f"{shard.size / 1e6:,.1f}")
+    console.print(table)
+    if len(planned.shards) > 20:
+        console.print(f"and {len(planned.shards) - 20:,} more")
+    size = sum(shard.size for shard in planned.shards)
+    console.print(f"input     {size / 1e6:,.1f} MB, about {planned.text_bytes / 1e6:,.1f} MB of text")
+    for name, place, need, free in (
+        ("work area", config.execution.work, planned.work_bytes, planned.work_free),
+        ("output", config.destination, planned.output_bytes, planned.output_free),
+    ):
+        console.print(f"{name:9} {place}: about {need / 1e6:,.1f} MB, {free / 1e6:,.0f} MB free", soft_wrap=True)
+    done = ", ".join(f"{stage} {count}" for stage, count in planned.done.items())
+    console.print(f"done      {done} of {len(planned.shards)} shards")
+    if (storage.local(config.destination) / MANIFEST).exists():
+        console.print("published already: a run would check it and change nothing")
+
+
+def show(manifest: Manifest, config: PrepareConfig) -> None:
+    """Where everything is, the published files, and three windows of what a trainer will read."""
+    console = Console()
+    rows = published_rows(manifest)
+    table = Table(title=f"{manifest.dataset}: {manifest.totals['documents']:,} documents published")
+    for name in ("file", "documents", "tokens", "EOS", "bytes"):
+        table.add_column(name, justify="left" if name == "file" else "right")
+    for row in rows:
+        table.add_row(str(row["file"]), *(f"{row[name]:,}" for name in ("documents", "tokens", "EOS", "bytes")))
+    console.print(table)
+    for what, reasons in (("dropped", manifest.dropped), ("quarantined", manifest.quarantined)):
+        if reasons:
+            console.print(f"{what}: " + ", ".join(f"{reason} {count:,}" for reason, count in reasons.items()))
+    left_out = [shard for shard in manifest.source_shards if shard.error]
+    for shard in left_out:
+        console.print(f"left out: {shard.error}", style="yellow", markup=False)
+    if not any(file.split == "val" for file in manifest.files) and config.split.kind() != "none":
+        console.print("no document fell in the validation part; raise split.fraction", style="yellow")
+    for number, text in enumerate(windows(storage.local(config.destination), manifest), 1):
+        console.print(f"\nwindow {number}", style="bold")
+        console.print(text, markup=False, highlight=False)
+    output = Path(config.destination)
+    console.print(f"\ndata set  {output}", highlight=False)
+    console.print(f"manifest  {output / MANIFEST}  (sha256 {manifest.sha256[:16]})", highlight=False)
+    console.print(f"tokenizer {output / 'tokenizer'}  ({manifest.tokenizer.vocab_size:,} ids)", highlight=False)
+    console.print(f"report    {output / 'report' / 'summary.md'}", highlight=False)
+    console.print(f"verify    python flows/verify.py {output}", highlight=False)

@@ -1,0 +1,191 @@
+"""The configuration that a user writes: what to make, never how many processes make it."""
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import msgspec
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from gristmill.cleaning.base import Cleaner
+from gristmill.dedup.base import Dedup
+from gristmill.errors import ConfigError
+from gristmill.formats.base import Format
+from gristmill.ordering.base import Ordering
+from gristmill.packing.base import Packing
+from gristmill.plugins import Plugin, Room, explain, load
+from gristmill.sources.base import Source
+from gristmill.splits.base import Split
+from gristmill.tokenizers.base import Tokenizer
+
+
+def one(room: str, kind: str, description: str) -> Any:
+    """A field whose default is the plugin of this kind, made when the field is missing."""
+    return Field(default_factory=lambda: load(room, {"kind": kind}), description=description)
+
+
+def several(room: str, *kinds: str, description: str, least: int = 0) -> Any:
+    """A list field whose default is one plugin of each kind."""
+    return Field(
+        default_factory=lambda: [load(room, {"kind": kind}) for kind in kinds], description=description, min_length=least
+    )
+
+
+class Execution(BaseModel):
+    """How the work is carried out. Nothing here changes a byte of the output."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", title="Execution")
+
+    workers: int = Field(0, ge=0, le=4096, description="Processes that do CPU work at once; 0: one a core.")
+    work: str = Field("work", description="Folder for what stages leave for one another; kept, so that a rerun resumes.")
+    retries: int = Field(3, ge=0, le=20, description="How often a task is tried again after a storage error.")
+    shard_seconds: float | None = Field(None, gt=0, description="Kill and retry a stage that takes longer than this.")
+
+    def worker_count(self) -> int:
+        """``workers``, or the number of cores this process may use."""
+        return self.workers or len(os.sched_getaffinity(0))
+
+
+class PrepareConfig(BaseModel):
+    """Everything that determines the output. Every part has a default; the whole default documents Python itself."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", title="Prepare a data set")
+
+    dataset: str = Field(
+        "stdlib-docs",
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$",
+        description="Identity of the output: letters, digits, dot, dash, underscore.",
+    )
+    sources: list[Annotated[Source, Room("sources")]] = several(
+        "sources", "stdlib_docs", description="Where text comes from.", least=1
+    )
+    cleaning: list[Annotated[Cleaner, Room("cleaning")]] = several(
+        "cleaning", "unicode", "control", "whitespace", description="Rules and filters, in order."
+    )
+    dedup: list[Annotated[Dedup, Room("dedup")]] = several("dedup", "exact", description="Duplicate removal, in order.")
+    tokenizer: Annotated[Tokenizer, Room("tokenizers")] = one("tokenizers", "train", "Where ids come from.")
+    split: Annotated[Split, Room("splits", default="fraction")] = one("splits", "fraction", "What is held out.")
+    ordering: Annotated[Ordering, Room("ordering")] = one("ordering", "hashed", "Order of documents in the output.")
+    packing: Annotated[Packing, Room("packing")] = one("packing", "concat", "How documents become a stream.")
+    formats: list[Annotated[Format, Room("formats")]] = several(
+        "formats", "nanogpt", description="One output a kind.", least=1
+    )
+    output: str = Field("", description="Where the data set goes; default: out/<dataset>.")
+    on_bad_document: Literal["quarantine", "fail"] = Field("quarantine", description="What a document that cannot be used does.")
+    max_quarantined_share: float = Field(0.01, ge=0, le=1, description="Share of unusable documents that fails the run.")
+    on_bad_file: Literal["fail", "quarantine"] = Field("fail", description="What a damaged input file does.")
+    execution: Execution = Execution()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        _distinct("sources", [source.label for source in self.sources], "give each a different name")
+        _distinct("formats", [format.kind() for format in self.formats], "list each kind once")
+        self.split.check_ordering(self.ordering.kind())
+        return self
+
+    @property
+    def destination(self) -> str:
+        """The output URI."""
+        return self.output or f"out/{self.dataset}"
+
+    def source(self, label: str) -> Source:
+        """The source of this name."""
+        return next(source for source in self.sources if source.label == label)
+
+    def rules(self, label: str) -> list[Cleaner]:
+        """The cleaners in force for a source."""
+        own = self.source(label).cleaning
+        return self.cleaning if own is None else own
+
+    def identity(self) -> dict[str, Any]:
+        """What determines the bytes: every plugin's settings and version. ``execution`` and ``output`` are left out:
+        they say how and where, and the same bytes must come out whatever they are."""
+        document: dict[str, Any] = {}
+        for name in sorted(set(type(self).model_fields) - {"execution", "output"}):
+            value = getattr(self, name)
+            if isinstance(value, list):
+                document[name] = [plugin.identity() for plugin in value]
+            else:
+                document[name] = value.identity() if isinstance(value, Plugin) else value
+        return document
+
+    def fingerprint(self) -> str:
+        """32 hex digits of ``identity``."""
+        return hashlib.sha256(msgspec.json.encode(self.identity(), order="deterministic")).hexdigest()[:32]
+
+
+def _distinct(key: str, names: list[str], remedy: str) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigError(f"{key}: {name!r} appears {names.count(name)} times; {remedy}")
+
+
+def parse(document: Any, origin: str = "configuration") -> PrepareConfig:
+    """A configuration from plain values; raises ``ConfigError`` that names ``origin``, the key and what is accepted."""
+    if not isinstance(document, dict):
+        raise ConfigError(f"{origin}: expected a mapping of keys, got {type(document).__name__}")
+    try:
+        return PrepareConfig.model_validate(document)
+    except ValidationError as error:
+        raise ConfigError(f"{origin}: {explain(error, PrepareConfig)}") from None
+    except ConfigError as error:
+        raise ConfigError(f"{origin}: {error}") from None
+
+
+def read(path: str | None, settings: dict[str, Any]) -> PrepareConfig:
+    """The configuration in a YAML file (None: all defaults) with ``settings`` laid over it.
+
+    ``settings`` maps dotted keys (``tokenizer.vocab_size``, ``sources.0.paths``) to values.
+    """
+    document = {} if path is None else _yaml(Path(path))
+    defaults = PrepareConfig().model_dump(mode="json")
+    for key, value in settings.items():
+        top = key.partition(".")[0]
+        if top != key and top in defaults and isinstance(document, dict):
+            document.setdefault(top, defaults[top])
+        _assign(document, key, value)
+    return parse(document, path or "default configuration")
+
+
+def _yaml(path: Path) -> Any:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: cannot read the configuration: {error}") from None
+    try:
+        return yaml.load(text, Loader=_StrictLoader) or {}  # noqa: S506  a SafeLoader that refuses repeated keys
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
+
+
+class _StrictLoader(yaml.SafeLoader):
+    """A key written twice would silently lose the first: refuse it."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        names = [key.value for key, _ in node.value]
+        for key, _ in node.value:
+            if names.count(key.value) > 1:
+                raise yaml.constructor.ConstructorError(None, None, f"key {key.value!r} is repeated", key.start_mark)
+        return super().construct_mapping(node, deep)
+
+
+def _assign(document: Any, key: str, value: Any) -> None:
+    *parents, last = key.split(".")
+    for name in parents:
+        document = _step(document, name, key)
+    if isinstance(document, list) and last.isdigit() and int(last) < len(document):
+        document[int(last)] = value
+    elif isinstance(document, dict):
+        document[last] = value
+    else:
+        raise ConfigError(f"--set {key}: there is no {last!r} to set")
+
+
+def _step(document: Any, name: str, key: str) -> Any:
+    if isinstance(document, list) and name.isdigit() and int(name) < len(document):
+        return document[int(name)]
+    if isinstance(document, dict):
+        return document.setdefault(name, {})
+    raise ConfigError(f"--set {key}: there is no {name!r} to step into")

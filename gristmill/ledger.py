@@ -1,0 +1,130 @@
+"""What was done, and whether it still stands.
+
+Each stage output is a folder ``WORK/<stage>/<fingerprint>/`` that appears in one rename with its ``report.json``
+inside. A present, valid report is the only meaning of "done". The fingerprint hashes what determines the bytes: the
+input's identity, the settings and versions of the plugins used, and the fingerprints upstream; never workers, times
+or places.
+"""
+
+import hashlib
+import os
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from gristmill import storage
+from gristmill.types import Artifact, StageReport
+
+REPORT = "report.json"
+LAYOUT_VERSION = 1
+"""Raised when the files that stages leave for one another change their form."""
+
+
+def fingerprint(stage: str, inputs: dict[str, Any]) -> str:
+    """32 hex digits for a stage over JSON-able ``inputs``; key order does not matter."""
+    document = {"stage": stage, "layout": LAYOUT_VERSION, "inputs": inputs}
+    return hashlib.sha256(msgspec.json.encode(document, order="deterministic")).hexdigest()[:32]
+
+
+def run(
+    work: str, stage: str, shard: int, inputs: dict[str, Any], produce: Callable[[Path, str], StageReport]
+) -> StageReport:
+    """Do a stage once: return the report that stands, or call ``produce(folder, fingerprint)`` and file its result.
+
+    ``produce`` writes every file into ``folder`` and returns a report whose artifacts name them there; ``folder``
+    is a temporary one that is renamed when it is whole, so a kill at any moment leaves no half output.
+    """
+    key = fingerprint(stage, inputs)
+    final = storage.local(work) / stage / key
+    found = standing(final)
+    if found is not None:
+        return msgspec.structs.replace(found, reused=True, shard=shard)
+    temporary = final.with_name(f"{storage.TEMPORARY}{os.getpid()}-{key}")
+    discard(temporary)
+    storage.make_folder(temporary)
+    began, clock = time.time(), time.perf_counter()
+    try:
+        report = produce(temporary, key)
+        report = msgspec.structs.replace(
+            report,
+            artifacts={name: _moved(artifact, temporary, final) for name, artifact in report.artifacts.items()},
+            started=began,
+            seconds=round(time.perf_counter() - clock, 6),
+        )
+        storage.write(temporary / REPORT, msgspec.json.encode(report))
+        _rename(temporary, final)
+    finally:
+        discard(temporary)
+    return report
+
+
+def standing(folder: Path) -> StageReport | None:
+    """The report in ``folder`` if every file that it names is there with its size, else None.
+
+    A folder with a missing or damaged part counts as not done and is replaced by the next run.
+    """
+    try:
+        report = msgspec.json.decode((folder / REPORT).read_bytes(), type=StageReport)
+    except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
+        return None
+    whole = all(_has_size(artifact) for artifact in report.artifacts.values())
+    return report if whole else None
+
+
+def _has_size(artifact: Artifact) -> bool:
+    try:
+        return Path(artifact.uri).stat().st_size == artifact.nbytes
+    except OSError:
+        return False
+
+
+def _moved(artifact: Artifact, temporary: Path, final: Path) -> Artifact:
+    path = Path(artifact.uri)
+    if not path.is_relative_to(temporary):
+        return artifact
+    return msgspec.structs.replace(artifact, uri=str(final / path.relative_to(temporary)))
+
+
+def _rename(temporary: Path, final: Path) -> None:
+    """Another run may have finished the same output meanwhile: equal bytes, so the first one stays."""
+    with storage.translated(final):
+        if final.exists() and standing(final) is None:
+            doomed = final.with_name(f"{storage.TEMPORARY}{os.getpid()}-damaged-{final.name}")
+            final.rename(doomed)
+            discard(doomed)
+        try:
+            temporary.rename(final)
+        except OSError:
+            if standing(final) is None:
+                raise
+        storage.sync_folder(final.parent)
+
+
+def discard(folder: Path) -> None:
+    """Remove a folder that no report speaks of; one that is not there is fine."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def sweep(work: str) -> int:
+    """Remove temporary folders of processes that are gone; returns how many."""
+    swept = 0
+    for folder in storage.local(work).glob(f"*/{storage.TEMPORARY}*"):
+        owner = folder.name.removeprefix(storage.TEMPORARY).partition("-")[0]
+        if owner.isdigit() and not _alive(int(owner)):
+            discard(folder)
+            swept += 1
+    return swept
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

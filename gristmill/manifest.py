@@ -1,0 +1,42 @@
+"""The manifest on disk: read it, seal it, check its seal."""
+
+import hashlib
+from pathlib import Path
+
+import msgspec
+
+from gristmill import storage
+from gristmill.errors import ConfigError, VerificationError
+from gristmill.types import Manifest
+
+MANIFEST = "manifest.json"
+
+
+def seal(manifest: Manifest) -> Manifest:
+    """The manifest with ``sha256`` filled in."""
+    return msgspec.structs.replace(manifest, sha256=_digest(manifest))
+
+
+def _digest(manifest: Manifest) -> str:
+    bare = msgspec.structs.replace(manifest, sha256="")
+    return hashlib.sha256(msgspec.json.encode(bare, order="deterministic")).hexdigest()
+
+
+def read_manifest(output: Path) -> Manifest:
+    """The sealed manifest of a data set.
+
+    Raises ``ConfigError`` when there is none, ``VerificationError`` when it was changed after it was written.
+    """
+    path = output / MANIFEST
+    if not path.exists():
+        raise ConfigError(f"{path}: no such file; give the folder of a finished data set")
+    with storage.translated(path):
+        data = path.read_bytes()
+    try:
+        manifest = msgspec.json.decode(data, type=Manifest)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise VerificationError(f"{path}: not a manifest: {error}") from None
+    wanted = msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
+    if manifest.sha256 != _digest(manifest) or data != wanted:
+        raise VerificationError(f"{path}: changed after it was written: expected sha256 {manifest.sha256} of its content")
+    return manifest

@@ -1,0 +1,99 @@
+"""Random windows of ids from ``.bin`` files, as a training loop wants them.
+
+In a PyTorch loop::
+
+    x, y = map(torch.from_numpy, windows.batch(12))
+"""
+
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from gristmill.errors import ConfigError, InputError
+from gristmill.manifest import MANIFEST, read_manifest
+
+REMAP_EVERY = 1024
+"""Windows after which the file is mapped anew. Pages that were touched stay counted against the process as long as the
+mapping lives; at 64 kB a fault this keeps them under 64 MB, however many windows are drawn."""
+
+SCAN_IDS = 1 << 22
+
+
+class Windows:
+    """``length`` ids from a random place, and the same shifted by one.
+
+    The places are drawn by numpy's PCG64 from ``seed``, so the same seed gives the same batches.
+
+    path: a data set (folder with ``manifest.json``) or a bare ``.bin`` file of little-endian ids.
+    split: which file of a data set.
+    aligned: ``anywhere``, or ``document`` to start every window where a document starts.
+    dtype, eot_id, eot_side: of a bare file; a data set's manifest knows them.
+
+    Raises ``InputError`` when the file is too short for one window, ``ConfigError`` when documents cannot be told.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        length: int,
+        seed: int = 0,
+        split: str = "train",
+        aligned: Literal["anywhere", "document"] = "anywhere",
+        dtype: str = "uint16",
+        eot_id: int | None = None,
+        eot_side: str = "append",
+    ) -> None:
+        self.path, self.dtype, self.eot_id, self.eot_side = Path(path), np.dtype(dtype).newbyteorder("<"), eot_id, eot_side
+        if (self.path / MANIFEST).exists():
+            self._open_data_set(self.path, split)
+        self.length = length
+        self._random = np.random.default_rng(seed)
+        self._ids = self._map()
+        self._drawn = 0
+        if len(self._ids) < length + 1:
+            raise InputError(f"{self.path}: {len(self._ids)} ids are too few for a window of {length} and its target")
+        self._starts = self._document_starts() if aligned == "document" else None
+
+    def _open_data_set(self, output: Path, split: str) -> None:
+        manifest = read_manifest(output)
+        found = [file for file in manifest.files if file.split == split and file.path.endswith(".bin")]
+        if len(found) != 1:
+            there = ", ".join(file.path for file in manifest.files)
+            raise ConfigError(f"{output}: no single .bin file of split {split!r}; there are: {there}")
+        self.path = output / found[0].path
+        self.dtype = np.dtype(manifest.dtype).newbyteorder("<")
+        self.eot_id, self.eot_side = manifest.tokenizer.eot_id, manifest.eot_side[found[0].format]
+
+    def _map(self) -> np.ndarray:
+        return np.memmap(self.path, self.dtype, "r")
+
+    def _document_starts(self) -> np.ndarray:
+        """int64 offsets of document starts that leave room for a window."""
+        if self.eot_id is None or self.eot_side == "none":
+            raise ConfigError(f"{self.path}: no end-of-text id is known, so document starts cannot be found; give eot_id")
+        after = int(self.eot_side == "append")
+        found = [np.zeros(after, np.int64)]
+        for low in range(0, len(self._ids), SCAN_IDS):
+            found.append(np.flatnonzero(self._ids[low : low + SCAN_IDS] == self.eot_id) + low + after)
+        starts = np.concatenate(found)
+        starts = starts[starts <= len(self._ids) - self.length - 1]
+        if not len(starts):
+            raise InputError(f"{self.path}: no document starts {self.length + 1} ids or more before the end")
+        self._ids = self._map()
+        return starts
+
+    def batch(self, size: int) -> tuple[np.ndarray, np.ndarray]:
+        """``size`` windows: x and y, int64, each ``(size, length)``; ``y[:, i]`` is the id after ``x[:, i]``."""
+        if self._starts is None:
+            places = self._random.integers(0, len(self._ids) - self.length, size)
+        else:
+            places = self._starts[self._random.integers(0, len(self._starts), size)]
+        block = np.empty((size, self.length + 1), np.int64)
+        for row, place in enumerate(places.tolist()):
+            if self._drawn % REMAP_EVERY == 0:
+                self._ids = self._map()
+            self._drawn += 1
+            block[row] = self._ids[place : place + self.length + 1]
+        return block[:, :-1].copy(), block[:, 1:].copy()

@@ -1,0 +1,26 @@
+"""A few windows of a published file, decoded, for a person to look at."""
+
+from pathlib import Path
+
+import numpy as np
+
+from gristmill import plugins
+from gristmill.tokenizers.base import Tokenizer
+from gristmill.types import Manifest
+
+WINDOW_IDS = 64
+SEED = 1
+
+
+def windows(output: Path, manifest: Manifest, count: int = 3) -> list[str]:
+    """``count`` decoded windows of 64 ids from seeded random places of the first published file."""
+    settings = {key: value for key, value in manifest.config["tokenizer"].items() if key != "version"}
+    tokenizer = plugins.load("tokenizers", settings)
+    assert isinstance(tokenizer, Tokenizer)
+    encoder = tokenizer.load(output / "tokenizer")
+    file = manifest.files[0]
+    dtype = np.dtype(manifest.dtype).newbyteorder("<")
+    header = file.bytes - file.tokens * dtype.itemsize
+    ids = np.memmap(output / file.path, dtype, "r", offset=header)
+    places = np.random.default_rng(SEED).integers(0, max(1, file.tokens - WINDOW_IDS), count)
+    return [encoder.decode(np.array(ids[place : place + WINDOW_IDS])) for place in places.tolist()]

@@ -1,0 +1,48 @@
+"""The run in one page of Markdown, made from the manifest alone, so that the same data gives the same page."""
+
+from gristmill.reporting.tables import escape, input_rows, markdown, published_rows
+from gristmill.types import Manifest
+
+MOST_ROWS = 50
+"""Rows shown per table; the manifest has them all."""
+
+
+def summary(manifest: Manifest) -> str:
+    """Markdown: totals, what was dropped and why, published files, input shards."""
+    totals, record = manifest.totals, manifest.tokenizer
+    lines = [
+        f"# {escape(manifest.dataset)}",
+        "",
+        f"{totals['input_documents']:,} documents in, {totals['documents']:,} published: {totals['tokens']:,} tokens "
+        f"and one end-of-text token a document where the format has one.",
+        "",
+        f"- tokenizer: {escape(record.name)}, {record.vocab_size:,} ids, {manifest.dtype}, sha256 `{record.sha256}`",
+        f"- encoded by {escape(record.fast_path)}; {record.documents_compared:,} documents compared with the reference, "
+        f"{record.documents_different} different",
+        f"- configuration: `{manifest.config_fingerprint}`, gristmill {manifest.code_version}",
+        "",
+        "## Published files",
+        "",
+        markdown(published_rows(manifest)[:MOST_ROWS]),
+        "",
+        "## Not published",
+        "",
+        markdown(_losses(manifest)) if manifest.dropped or manifest.quarantined else "Every document was published.",
+        "",
+        "## Input shards",
+        "",
+        markdown(input_rows(manifest)[:MOST_ROWS]),
+    ]
+    hidden = len(manifest.source_shards) - MOST_ROWS
+    if hidden > 0:
+        lines += ["", f"{hidden:,} more input shards are in manifest.json."]
+    if not any(file.split == "val" for file in manifest.files):
+        lines += ["", "There is no validation file: no document fell in the held-out part; raise split.fraction."]
+    return "\n".join(lines) + "\n"
+
+
+def _losses(manifest: Manifest) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+    for what, reasons in (("dropped", manifest.dropped), ("quarantined", manifest.quarantined)):
+        rows += [{"what": what, "reason": reason, "documents": count} for reason, count in reasons.items()]
+    return rows

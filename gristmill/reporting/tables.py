@@ -1,0 +1,67 @@
+"""Rows for people: of the published files and of the input shards. Strings that come from data are escaped."""
+
+from gristmill.types import Manifest
+
+Row = dict[str, object]
+
+SPECIAL = str.maketrans({mark: f"&#{ord(mark)};" for mark in "&<>`|[]*_\\!#"} | {"\n": " ", "\r": " "})
+LONGEST = 200
+
+
+def escape(text: str) -> str:
+    """Text from data, safe inside a Markdown table: markup characters as entities, one line, at most 200 characters."""
+    printable = "".join(mark if mark.isprintable() else "?" for mark in text.replace("\n", " "))
+    return printable[:LONGEST].translate(SPECIAL)
+
+
+def published_rows(manifest: Manifest) -> list[Row]:
+    """One row a published file."""
+    return [
+        {
+            "file": file.path,
+            "split": file.split,
+            "documents": file.documents,
+            "tokens": file.tokens,
+            "EOS": file.eos,
+            "bytes": file.bytes,
+            "sha256": file.sha256,
+        }
+        for file in manifest.files
+    ]
+
+
+def input_rows(manifest: Manifest) -> list[Row]:
+    """One row an input shard."""
+    return [
+        {
+            "shard": shard.index,
+            "source": escape(shard.source),
+            "input": escape(_place(shard.uri, shard.part)),
+            "documents": shard.documents,
+            "kept": shard.kept,
+            "tokens": shard.tokens,
+            "dropped": _reasons(shard.dropped),
+            "quarantined": _reasons(shard.quarantined),
+            "error": escape(shard.error),
+        }
+        for shard in manifest.source_shards
+    ]
+
+
+def _place(uri: str, part: dict[str, int] | None) -> str:
+    return uri if part is None else f"{uri} [{part['start']}:{part['stop']}]"
+
+
+def _reasons(reasons: dict[str, int]) -> str:
+    return ", ".join(f"{reason} {count:,}" for reason, count in reasons.items())
+
+
+def markdown(rows: list[Row]) -> str:
+    """A Markdown table; numbers with thousands separators."""
+    names = list(rows[0])
+    head = [f"| {' | '.join(names)} |", f"|{'---|' * len(names)}"]
+    return "\n".join(head + [f"| {' | '.join(_cell(row[name]) for name in names)} |" for row in rows])
+
+
+def _cell(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)

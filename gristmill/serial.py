@@ -1,0 +1,82 @@
+"""The whole job in this process, one stage after the other: for notebooks, small jobs and verification."""
+
+from gristmill.config import PrepareConfig
+from gristmill.errors import InputError
+from gristmill.stages.clean import clean
+from gristmill.stages.dedup import decide, find, ranges
+from gristmill.stages.fetch import check_quarantined, fetch
+from gristmill.stages.layout import layout
+from gristmill.stages.order import order
+from gristmill.stages.pack import pack
+from gristmill.stages.plan import plan
+from gristmill.stages.publish import Results, check_output, publish
+from gristmill.stages.sign import sign
+from gristmill.stages.tokenize import tokenize
+from gristmill.stages.upload import upload
+from gristmill.stages.vocabulary import vocabulary
+from gristmill.types import Manifest, ShardRef, StageReport, Value
+
+
+class Ingested(Value, frozen=True, kw_only=True):
+    """Everything up to the verdict on duplicates."""
+
+    shards: list[ShardRef]
+    fetched: list[StageReport]
+    cleaned: list[StageReport]
+    signed: list[StageReport]
+    decided: StageReport
+    failed: dict[int, str]
+
+
+def ingest(config: PrepareConfig) -> Ingested:
+    """Fetch, clean and sign every shard, then find the duplicates."""
+    shards = plan(config).shards
+    fetched: list[StageReport] = []
+    cleaned: list[StageReport] = []
+    signed: list[StageReport] = []
+    failed: dict[int, str] = {}
+    for shard in shards:
+        try:
+            fetched.append(fetch(shard, config))
+        except InputError as error:
+            if config.on_bad_file == "fail":
+                raise
+            failed[shard.index] = str(error)
+            continue
+        cleaned.append(clean(shard, fetched[-1], config))
+        signed.append(sign(shard, cleaned[-1], config))
+    check_quarantined(fetched, config)
+    count = ranges(signed)
+    decided = decide([find(number, count, signed, config) for number in range(count)], signed, config)
+    return Ingested(
+        shards=shards, fetched=fetched, cleaned=cleaned, signed=signed, decided=decided, failed=failed
+    )
+
+
+def prepare(config: PrepareConfig) -> Manifest:
+    """Make the data set that ``config`` describes and return its manifest; the flow gives the same bytes."""
+    check_output(config, plan(config).shards)
+    done = ingest(config)
+    tokenizer = vocabulary(done.cleaned, done.decided, config)
+    arranged = order(done.signed, done.decided, config)
+    tokenized = [
+        tokenize(place, report, done.decided, tokenizer, arranged, config) for place, report in enumerate(done.cleaned)
+    ]
+    planned = layout(tokenized, arranged, config)
+    packed = [pack(piece, tokenized, tokenizer, config) for piece in planned.pieces]
+    uploaded = [
+        upload(file, [packed[number] for number in file.pieces], tokenizer, config) for file in planned.files
+    ]
+    return publish(
+        Results(
+            shards=done.shards,
+            fetched=done.fetched,
+            cleaned=done.cleaned,
+            decided=done.decided,
+            tokenizer=tokenizer,
+            tokenized=tokenized,
+            uploaded=uploaded,
+            failed=done.failed,
+        ),
+        config,
+    )

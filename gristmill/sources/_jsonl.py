@@ -1,0 +1,197 @@
+"""Documents of JSON Lines: one object a line.
+
+A line is judged by itself, never by its neighbours: whatever the standard library's ``json`` makes of it decides,
+``NaN`` in a side field included. A whole block is decoded at once where that gives the same answer.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate
+from operator import attrgetter
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from gristmill.errors import InputError
+from gristmill.sources._limits import Limits
+from gristmill.sources._lines import Block
+from gristmill.sources._names import base_name
+from gristmill.sources._rows import BAD_PER_CHUNK, MISSING, Fields, bad, dig, fault_of
+from gristmill.sources.base import BadDocument, Chunk
+
+ROWS_TO_FIND_TEXT = 1000
+"""A shard whose first objects all lack the text key is given up after this many."""
+
+_KEYS_SHOWN = 20
+_NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
+_DIGITS = 4300
+"""The longest integer that Python converts; a longer one is kept as its digits."""
+
+_decode_any = json.JSONDecoder(parse_int=lambda digits: int(digits) if len(digits) <= _DIGITS else digits).decode
+
+
+class LineReader:
+    """Turns blocks of lines into chunks: one instance a shard."""
+
+    def __init__(self, *, fields: Fields, limits: Limits, uri: str, by_offset: bool = False) -> None:
+        self._fields, self._limits, self._uri, self._by_offset = fields, limits, uri, by_offset
+        self._paths = [key.split(".") for key in (fields.text_key, *fields.side_keys)]
+        heads = list(dict.fromkeys(path[0] for path in self._paths))
+        names = [f"field_{number}" for number in range(len(heads))]
+        rename = dict(zip(names, heads, strict=True))
+        row = msgspec.defstruct("Row", [(name, Any, None) for name in names], rename=rename, gc=False)
+        self._decode = msgspec.json.Decoder(row).decode
+        self._getters = [_getter(names[heads.index(path[0])], path[1:]) for path in self._paths]
+        self._text_seen = False
+        self._lacking = 0
+        self._keys: dict[str, None] = {}
+
+    def chunks(self, blocks: Iterable[Block]) -> Iterator[Chunk]:
+        """The documents of the blocks in order. Blank lines are nothing: neither documents nor bad.
+
+        Raises ``InputError`` ``no_text_column`` when the first 1,000 objects, or all where there are fewer, lack the
+        text key.
+        """
+        for block in blocks:
+            lines = block.data.split(b"\n")
+            if not lines[-1]:
+                lines.pop()
+            columns = self._at_once(block, lines)
+            if columns is None:
+                yield from self._one_by_one(block, lines)
+            else:
+                self._text_seen = True
+                yield self._chunk(columns, self._numbers(block, lines), [])
+        if self._lacking and not self._text_seen:
+            raise self._no_text()
+
+    def _at_once(self, block: Block, lines: list[bytes]) -> list[list[Any]] | None:
+        """The columns of a block without a flaw; None where some line needs a closer look."""
+        depth = self._limits.json_depth
+        if (
+            len(block.data) > min(self._limits.line_bytes, self._limits.document_chars)
+            or not _is_utf8(block.data)
+            or any(len(line) > depth and _brackets(line) > depth and _nesting(line) > depth for line in lines)
+        ):
+            return None
+        try:
+            rows = list(map(self._decode, lines))
+        except (msgspec.DecodeError, RecursionError):
+            return None
+        columns = [list(map(getter, rows)) for getter in self._getters]
+        return columns if set(map(type, columns[0])) == {str} and all(columns[0]) else None
+
+    def _one_by_one(self, block: Block, lines: list[bytes]) -> Iterator[Chunk]:
+        rows: list[Sequence[Any]] = []
+        numbers: list[int] = []
+        faults: list[BadDocument] = []
+        offset = block.offset
+        for line, number in zip(lines, self._numbers(block, lines), strict=True):
+            values = self._judge(line) if line.strip(b" \t\r") else None
+            if isinstance(values, str):
+                place = f"{'offset' if self._by_offset else 'line'} {number}"
+                faults.append(bad(values, place, offset, line))
+            elif values is not None:
+                rows.append(values)
+                numbers.append(number)
+            offset += len(line) + 1
+            if len(faults) >= BAD_PER_CHUNK:
+                yield self._chunk(_columns(rows, len(self._paths)), numbers, faults)
+                rows, numbers, faults = [], [], []
+        yield self._chunk(_columns(rows, len(self._paths)), numbers, faults)
+
+    def _judge(self, line: bytes) -> str | Sequence[Any]:
+        """The values of a line, text first; or why it holds no document."""
+        if len(line) > self._limits.line_bytes:
+            return "line_too_long"
+        if _brackets(line) > self._limits.json_depth and _nesting(line) > self._limits.json_depth:
+            return "too_deep"
+        try:
+            decoded = line.decode()
+        except UnicodeDecodeError:
+            return "invalid_utf8"
+        try:
+            row = self._decode(line)
+        except (msgspec.DecodeError, RecursionError):
+            return self._judge_by_stdlib(decoded)
+        values = [getter(row) for getter in self._getters]
+        if fault_of(values[0], self._limits.document_chars):
+            return self._judge_by_stdlib(decoded)
+        self._text_seen = True
+        return values
+
+    def _judge_by_stdlib(self, line: str) -> str | Sequence[Any]:
+        try:
+            row = _decode_any(line)
+        except RecursionError:
+            return "too_deep"
+        except ValueError:
+            return "json_syntax"
+        if not isinstance(row, dict):
+            return "not_an_object"
+        text = dig(row, self._paths[0], MISSING)
+        if text is MISSING:
+            self._note_lacking(row)
+        else:
+            self._text_seen = True
+        fault = fault_of(text, self._limits.document_chars)
+        return fault or [text, *(dig(row, path) for path in self._paths[1:])]
+
+    def _note_lacking(self, row: dict[str, Any]) -> None:
+        self._lacking += 1
+        for key, value in row.items():
+            inner = [f"{key}.{name}" for name in value] if isinstance(value, dict) else []
+            self._keys.update(dict.fromkeys([key, *inner]) if len(self._keys) < _KEYS_SHOWN else {})
+        if self._lacking >= ROWS_TO_FIND_TEXT and not self._text_seen:
+            raise self._no_text()
+
+    def _no_text(self) -> InputError:
+        keys = ", ".join(f"{key!a:.60}" for key in list(self._keys)[:_KEYS_SHOWN]) or "none"
+        message = f"{self._uri}: no row has the key {self._fields.text_key!r} (text_key); keys that are there: {keys}"
+        return InputError(message, "no_text_column")
+
+    def _numbers(self, block: Block, lines: list[bytes]) -> Iterable[int]:
+        """What tells a line from the others: its number, or its offset in a range of a file."""
+        if self._by_offset:
+            return accumulate((len(line) + 1 for line in lines[:-1]), initial=block.offset)
+        return range(block.line, block.line + len(lines))
+
+    def _chunk(self, columns: list[list[Any]], numbers: Iterable[int], faults: list[BadDocument]) -> Chunk:
+        name = base_name(self._uri)
+        sides = dict(zip(self._fields.side_keys, columns[1:], strict=True))
+        own_ids = (f"{name}:{number}" for number in numbers)
+        return Chunk(documents=self._fields.batch(columns[0], sides, own_ids), bad=faults)
+
+
+def _getter(name: str, path: list[str]) -> Callable[[Any], Any]:
+    head = attrgetter(name)
+    return (lambda row: dig(head(row), path)) if path else head
+
+
+def _columns(rows: list[Sequence[Any]], count: int) -> list[list[Any]]:
+    return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(count)]
+
+
+def _is_utf8(data: bytes) -> bool:
+    """The decoder does not look into strings that it skips; the standard library would."""
+    if data.isascii():
+        return True
+    offsets = pa.py_buffer(np.array([0, len(data)], np.int32))
+    try:
+        pa.StringArray.from_buffers(1, offsets, pa.py_buffer(data)).validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _brackets(line: bytes) -> int:
+    return line.count(b"[") + line.count(b"{")
+
+
+def _nesting(line: bytes) -> int:
+    """How deep objects and arrays nest, brackets inside strings left out."""
+    outside = b"".join(line.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')[::2])
+    steps = (1 if byte in b"[{" else -1 for byte in outside.translate(None, _NOT_BRACKETS))
+    return max(accumulate(steps), default=0)

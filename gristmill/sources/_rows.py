@@ -1,0 +1,106 @@
+"""What the readers of rows share: which keys are asked for, and how values become columns of text."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from gristmill.sources.base import BadDocument
+from gristmill.types import DOCUMENT_SCHEMA, Value
+
+CHUNK_BYTES = 4 << 20
+"""About how much text a chunk carries."""
+
+BAD_PER_CHUNK = 10_000
+"""A chunk is handed on at this many bad documents: a binary file full of line feeds must not fill the memory."""
+
+MISSING = object()
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_EXCERPT_CHARS = 200
+
+
+class Fields(Value, frozen=True, kw_only=True):
+    """The keys of a row that a source asks for. A dot steps into an object: ``doc.text``."""
+
+    text_key: str
+    id_key: str | None = None
+    source_key: str | None = None
+    columns: list[str]
+    label: str
+    """Value of the ``source`` column where ``source_key`` gives none."""
+
+    @property
+    def side_keys(self) -> list[str]:
+        """Every key but the text's, each once."""
+        keys = [key for key in (self.id_key, self.source_key) if key is not None]
+        return list(dict.fromkeys(keys + self.columns))
+
+    @property
+    def schema(self) -> pa.Schema:
+        """``DOCUMENT_SCHEMA`` and one nullable string column per entry of ``columns``."""
+        return pa.schema([*DOCUMENT_SCHEMA, *(pa.field(name, pa.string()) for name in self.columns)])
+
+    def batch(
+        self, texts: Sequence[str] | pa.StringArray, sides: Mapping[str, Sequence[Any]], own_ids: Iterable[str]
+    ) -> pa.RecordBatch:
+        """Documents of ``schema``. ``sides`` holds the values of every side key, ``own_ids`` an id for each row
+        that brings none."""
+        ids = list(own_ids)
+        if self.id_key is not None:
+            given = _texts(sides[self.id_key])
+            ids = [own if value is None else value for value, own in zip(given, ids, strict=True)]
+        if self.source_key is None:
+            sources = pa.repeat(pa.scalar(self.label, pa.string()), len(texts))
+        else:
+            given = _texts(sides[self.source_key])
+            sources = pa.array([self.label if value is None else value for value in given], pa.string())
+        extra = [pa.array(_texts(sides[name]), pa.string()) for name in self.columns]
+        arrays = [pa.array(ids, pa.string()), pa.array(texts, pa.string()), sources, *extra]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+
+def _texts(values: Sequence[Any]) -> list[str | None]:
+    return [value if value is None or (type(value) is str and value.isascii()) else as_text(value) for value in values]
+
+
+def as_text(value: Any) -> str:
+    """A string as it is, anything else as compact JSON; half of a surrogate pair as its escape, since no UTF-8 column
+    can hold it."""
+    text = (
+        value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    )
+    return text if text.isascii() else _SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
+
+
+def dig(value: Any, path: Sequence[str], default: Any = None) -> Any:
+    """What ``path`` leads to in nested objects, or ``default``."""
+    for key in path:
+        if not isinstance(value, dict) or key not in value:
+            return default
+        value = value[key]
+    return value
+
+
+def fault_of(text: Any, document_chars: int) -> str:
+    """Why a value cannot be the text of a document, in the words of ``BadDocument.reason``; empty when it can."""
+    if text is MISSING:
+        return "missing_text"
+    if text is None:
+        return "null_text"
+    if not isinstance(text, str):
+        return "non_string_text"
+    if not text:
+        return "empty_text"
+    if len(text) > document_chars:
+        return "document_too_long"
+    return "lone_surrogate" if not text.isascii() and _SURROGATE.search(text) else ""
+
+
+def bad(reason: str, place: str, offset: int, raw: bytes | None) -> BadDocument:
+    """The record of a document set aside; ``raw`` is what stood there (None: nothing)."""
+    head = (raw or b"")[: 4 * _EXCERPT_CHARS].decode("utf-8", "surrogateescape")
+    excerpt = head.encode("unicode_escape").decode("ascii")[:_EXCERPT_CHARS]
+    return BadDocument(reason=reason, place=place, offset=offset, excerpt=excerpt)

@@ -1,0 +1,217 @@
+"""Bytes of a file, decompressed, a bounded piece at a time.
+
+How a file is compressed is read from its first bytes. Every stream must end where its format says it ends: a file that
+was cut, or whose checksum is wrong, is an error, never a short file.
+"""
+
+import bz2
+import io
+import logging
+import lzma
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import Any, BinaryIO, Protocol
+
+import pyarrow as pa
+from isal import igzip_lib
+
+from gristmill.errors import InputError, StorageError
+from gristmill.sources._limits import RATIO_FREE_BYTES, Limits
+from gristmill.sources._names import looks_compressed
+from gristmill.types import Value
+
+PIECE = 1 << 20
+"""Bytes per read and most bytes per decompressed piece."""
+
+COMPRESSED_PIECE = 1 << 17
+"""Bytes of compressed input per step: what follows a member is copied once a member, so files of many small members
+want it short."""
+
+_ISAL_ERROR: type[Exception] = igzip_lib.IsalError  # type: ignore[assignment]  # declared as an instance
+_XZ_MEMORY = 1 << 28
+_BZ2_BLOCKS = (b"\x31\x41\x59\x26\x53\x59", b"\x17\x72\x45\x38\x50\x90")
+_MAGIC = {b"\x1f\x8b\x08": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ\0": "xz", b"BZh": "bz2"}
+_BINARY = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1b"))
+"""Bytes that text does not hold and almost every compressed header or block does."""
+
+_FOREIGN_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
+_UTF8_MARK = b"\xef\xbb\xbf"
+
+logger = logging.getLogger(__name__)
+
+
+class Raw(io.RawIOBase):
+    """An open input file that knows its name and how far it was read. Failures to read are ``StorageError``."""
+
+    def __init__(self, file: BinaryIO, uri: str, failures: tuple[type[Exception], ...] = (OSError,)) -> None:
+        self._file, self.uri, self._failures = file, uri, failures
+        self._head = b""
+        self.position = 0
+        """Offset in the stored file of the next byte."""
+
+    def read(self, size: int = -1, /) -> bytes:
+        head, self._head = (self._head[:size], self._head[size:]) if size >= 0 else (self._head, b"")
+        data = head or self._attempt(lambda: self._file.read(size))
+        self.position += len(data)
+        return data
+
+    def peek(self, size: int) -> bytes:
+        """The next bytes without moving on; fewer than ``size`` only at the end of the file."""
+        while len(self._head) < size and (more := self._attempt(lambda: self._file.read(size - len(self._head)))):
+            self._head += more
+        return self._head[:size]
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        self._head = b""
+        self.position = self._attempt(lambda: self._file.seek(offset, whence))
+        return self.position
+
+    def tell(self) -> int:
+        return self.position
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return self._file.seekable()
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+    def _attempt(self, action: Callable[[], Any]) -> Any:
+        try:
+            return action()
+        except self._failures as error:
+            raise StorageError(f"{self.uri}: reading failed at byte {self.position}: {error}") from error
+
+
+class Text(Value, frozen=True, kw_only=True):
+    """A stream that should be UTF-8 text."""
+
+    start: int
+    """Offset of its first byte in the decompressed file: 3 after a byte order mark."""
+    pieces: Iterator[bytes]
+
+
+class _Decompressor(Protocol):
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes: ...
+
+
+_MAKERS: dict[str, Callable[[], _Decompressor]] = {
+    "gzip": lambda: igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP),
+    "bz2": bz2.BZ2Decompressor,
+    "xz": lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY),
+}
+
+
+def text_of(raw: Raw, limits: Limits) -> Text:
+    """The decompressed file as text.
+
+    Raises ``InputError`` ``unsupported_encoding``, ``truncated_stream``, ``corrupt_stream`` and ``limit``: at once for
+    what the first piece shows, else while it is read.
+    """
+    return unmarked(_bounded(_decompressed(raw), raw, limits), raw.uri)
+
+
+def unmarked(pieces: Iterator[bytes], uri: str) -> Text:
+    """A stream from the start of a file without its byte order mark; raises ``unsupported_encoding`` when that is the
+    mark of UTF-16 or UTF-32."""
+    head = b""
+    while len(head) < 4 and (piece := next(pieces, b"")):
+        head += piece
+    if head.startswith(_FOREIGN_MARKS):
+        raise InputError(
+            f"{uri}: starts with the mark of UTF-16 or UTF-32; convert it to UTF-8", "unsupported_encoding"
+        )
+    start = len(_UTF8_MARK) if head.startswith(_UTF8_MARK) else 0
+    return Text(start=start, pieces=chain([head[start:]], pieces))
+
+
+def codec_of(head: bytes) -> str:
+    """``gzip``, ``zstd``, ``xz``, ``bz2`` or ``plain``, from at least the first 10 bytes of a file."""
+    if head[1:4] == b"\x2a\x4d\x18" and 0x50 <= head[0] <= 0x5F:
+        return "zstd"  # a skippable frame, which parallel compressors write first
+    if head.startswith(b"BZh") and not any(block.startswith(head[4:10]) for block in _BZ2_BLOCKS):
+        return "plain"
+    return next((codec for magic, codec in _MAGIC.items() if head.startswith(magic)), "plain")
+
+
+def _decompressed(raw: Raw) -> Iterator[bytes]:
+    codec = codec_of(raw.peek(16))
+    if codec == "plain":
+        _check_plain(raw)
+        yield from iter(lambda: raw.read(PIECE), b"")
+        return
+    if not looks_compressed(raw.uri):
+        logger.warning("%s holds %s data though its name does not say so; it is decompressed", raw.uri, codec)
+    try:
+        yield from _zstd(raw) if codec == "zstd" else _members(raw, _MAKERS[codec])
+    except EOFError:
+        message = f"{raw.uri}: the {codec} stream is cut: the file ends at byte {raw.position} before the stream does"
+        raise InputError(message, "truncated_stream") from None
+    except (OSError, _ISAL_ERROR, lzma.LZMAError) as error:
+        message = f"{raw.uri}: the {codec} stream is damaged at or before byte {raw.position} of the file: {error}"
+        raise InputError(message, "corrupt_stream") from error
+
+
+def _check_plain(raw: Raw) -> None:
+    """A name that ends in .gz over bytes that are not gzip: an upload that failed, or damage. Text is taken as it is:
+    some clients decompress on download and keep the name."""
+    if not looks_compressed(raw.uri):
+        return
+    head = raw.peek(4096)
+    if any(magic.startswith(head[:16]) for magic in _MAGIC):
+        message = f"{raw.uri}: the compressed stream is cut: the file ends at byte {len(head)}"
+        raise InputError(message, "truncated_stream")
+    if len(head.translate(None, _BINARY)) < len(head) and not head.startswith(_FOREIGN_MARKS):
+        message = f"{raw.uri}: starts with neither a gzip, zstd, bz2 or xz header nor text (byte 0)"
+        raise InputError(message, "corrupt_stream")
+
+
+def _members(raw: Raw, new: Callable[[], _Decompressor]) -> Iterator[bytes]:
+    """Every member of a gzip, bz2 or xz file; zeros between and after members are padding."""
+    decoder: _Decompressor | None = None
+    while data := raw.read(COMPRESSED_PIECE):
+        while data or (decoder is not None and not decoder.needs_input):
+            if decoder is None:
+                data = data.lstrip(b"\0")
+                if not data:
+                    break
+                decoder = new()
+            if out := decoder.decompress(data, PIECE):
+                yield out
+            data = b""
+            if decoder.eof:
+                data, decoder = decoder.unused_data, None
+    if decoder is not None:
+        raise EOFError
+
+
+def _zstd(raw: Raw) -> Iterator[bytes]:
+    """Every frame of a zstd file. Arrow's stream refuses a cut frame, where others return what they have."""
+    stream = pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), "zstd")
+    try:
+        yield from iter(lambda: stream.read(PIECE), b"")
+    except OSError as error:
+        if "Truncated" in str(error):
+            raise EOFError from error
+        raise
+
+
+def _bounded(pieces: Iterator[bytes], raw: Raw, limits: Limits) -> Iterator[bytes]:
+    total = 0
+    for piece in pieces:
+        total += len(piece)
+        if total > limits.file_bytes:
+            raise InputError(f"{raw.uri}: more than {limits.file_bytes} bytes (limits.file_bytes)", "limit")
+        if total > RATIO_FREE_BYTES and total > limits.ratio * raw.position:
+            message = f"{raw.uri}: {total} bytes came out of {raw.position}: over {limits.ratio} to 1 (limits.ratio)"
+            raise InputError(message, "limit")
+        yield piece

@@ -1,0 +1,141 @@
+"""Text in files: JSON Lines, parquet, plain text and HTML, compressed or not, on disk or behind a URI."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import ClassVar, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from gristmill.errors import InputError
+from gristmill.sources import _listing, _text
+from gristmill.sources._found import Found, Part, wrong_kind
+from gristmill.sources._jsonl import LineReader
+from gristmill.sources._limits import MIB, Limits
+from gristmill.sources._lines import blocks, ranged
+from gristmill.sources._names import kind_of
+from gristmill.sources._parquet import Table
+from gristmill.sources._rows import Fields
+from gristmill.sources._streams import Raw, codec_of, text_of
+from gristmill.sources.base import Chunk, Source
+from gristmill.types import DOCUMENT_SCHEMA, ShardRef
+
+SHARD_BYTES = 256 * MIB
+"""About how much text a shard holds where a file can be read from the middle: plain JSON Lines and parquet."""
+
+UNDIVIDED_BYTES = 32 * MIB
+"""A parquet file up to this size is one shard without a look inside: thousands of small files plan in no time."""
+
+
+class Files(Source):
+    """Files, folders (with their subfolders) and globs (``**`` for any number of folders).
+
+    Shards are ordered by the bytes of the file's path, then by place in the file. Kinds go by suffix, in any case:
+    ``.jsonl .ndjson .json`` one object a line; ``.parquet .pq``; ``.txt .md .text`` one document a file or a piece;
+    ``.html .htm`` one document a file, markup kept. Compression (gzip, zstd, bz2, xz) goes by the first bytes. In
+    folders and globs, other suffixes and names that start with ``.`` or ``_`` are passed over.
+    """
+
+    listing: ClassVar[frozenset[str]] = frozenset({"paths"})
+
+    paths: list[str] = Field(min_length=1, description="Files, folders, globs or URIs; order does not matter.")
+    text_key: str = Field("text", description="Key or column of the text; a dot steps into an object: doc.text.")
+    id_key: str | None = Field(None, description="Key of the document's id; default: file name and line or row.")
+    source_key: str | None = Field(None, description="Key whose value names the source; default: this source's name.")
+    columns: list[str] = Field([], description="Further keys to carry along, as text.")
+    separator: str | None = Field(
+        None, min_length=1, description="Splits plain text files; default: one document each."
+    )
+    limits: Limits = Limits()
+
+    @field_validator("paths")
+    @classmethod
+    def _named(cls, paths: list[str]) -> list[str]:
+        for path in paths:
+            if not path or "\0" in path:
+                raise ValueError(f"{path!r} is not a path")
+        return paths
+
+    @field_validator("text_key", "id_key", "source_key", "columns")
+    @classmethod
+    def _readable(cls, value: str | list[str] | None) -> str | list[str] | None:
+        for key in [value] if isinstance(value, str) else value or []:
+            if not all(key.split(".")) or not key.isprintable() or '"' in key or "\\" in key:
+                raise ValueError(f"{key!r} is not a key; give names joined by dots, without quotes or backslashes")
+        return value
+
+    @model_validator(mode="after")
+    def _distinct(self) -> Self:
+        for name in self.columns:
+            if name in DOCUMENT_SCHEMA.names or self.columns.count(name) > 1:
+                raise ValueError(f"columns: {name!r} is taken; id, text and source are always there, others once")
+        return self
+
+    def shards(self) -> list[ShardRef]:
+        found = [(file, part) for file in _listing.files(self.paths) for part in self._parts(file)]
+        return [
+            ShardRef(
+                index=index,
+                source=self.label,
+                uri=file.uri,
+                size=file.size if part is None else part.size,
+                identity=file.identity,
+                part=None if part is None else {"start": part.start, "stop": part.stop},
+            )
+            for index, (file, part) in enumerate(found)
+        ]
+
+    def read(self, shard: ShardRef) -> Iterator[Chunk]:
+        with _listing.opened(shard.uri) as raw:
+            match kind_of(shard.uri):
+                case "parquet":
+                    yield from Table(raw).read(self._fields(), self.limits, shard.part)
+                case "jsonl":
+                    yield from self._read_lines(raw, shard.part)
+                case "text":
+                    yield from self._read_text(raw, self.separator)
+                case "html":
+                    yield from self._read_text(raw, None)
+                case None:
+                    raise wrong_kind(shard.uri)
+
+    def _read_lines(self, raw: Raw, part: dict[str, int] | None) -> Iterator[Chunk]:
+        text = text_of(raw, self.limits) if part is None else ranged(raw, start=part["start"], stop=part["stop"])
+        reader = LineReader(fields=self._fields(), limits=self.limits, uri=raw.uri, by_offset=part is not None)
+        yield from reader.chunks(blocks(text, line_bytes=self.limits.line_bytes))
+
+    def _read_text(self, raw: Raw, separator: str | None) -> Iterator[Chunk]:
+        text = text_of(raw, self.limits)
+        yield from _text.read(text, fields=self._fields(), limits=self.limits, uri=raw.uri, separator=separator)
+
+    def _fields(self) -> Fields:
+        return Fields(
+            text_key=self.text_key,
+            id_key=self.id_key,
+            source_key=self.source_key,
+            columns=self.columns,
+            label=self.label,
+        )
+
+    def _parts(self, file: Found) -> list[Part] | list[None]:
+        """How a file is shared between shards; ``[None]``: it is one."""
+        try:
+            match kind_of(file.uri):
+                case "jsonl" if file.size > SHARD_BYTES:
+                    return _line_ranges(file)
+                case "parquet" if file.size > UNDIVIDED_BYTES:
+                    with _listing.opened(file.uri) as raw:
+                        runs = Table(raw).runs(self.text_key, SHARD_BYTES)
+                    return runs if len(runs) > 1 else [None]
+        except InputError:
+            # The plan must not fail for one damaged file: reading the shard gives the same error, in its own task.
+            return [None]
+        return [None]
+
+
+def _line_ranges(file: Found) -> list[Part] | list[None]:
+    with _listing.opened(file.uri) as raw:
+        if codec_of(raw.peek(16)) != "plain" or not raw.seekable():
+            return [None]
+    count = -(-file.size // SHARD_BYTES)
+    edges = [file.size * n // count for n in range(count + 1)]
+    return [Part(start=start, stop=stop, size=stop - start) for start, stop in pairwise(edges)]

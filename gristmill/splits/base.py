@@ -1,0 +1,28 @@
+"""Which documents are held out for validation."""
+
+import numpy as np
+
+from gristmill.plugins import Plugin
+from gristmill.types import Value
+
+
+class Corpus(Value, frozen=True, kw_only=True):
+    """What is known of the kept documents before they are tokenized, per cleaned shard in document order."""
+
+    documents: list[int]
+    characters: list[int]
+
+
+class Split(Plugin):
+    """Assigns every document to ``train`` or ``val``."""
+
+    def check_ordering(self, ordering: str) -> None:
+        """Raises ``ConfigError`` when the split makes no sense with this kind of ordering."""
+
+    def held_out(self, keys: np.ndarray, *, shard: int, shards: int, key_space: int) -> np.ndarray:
+        """bool, one per key: True for validation. ``keys`` are the uint64 order keys of documents of one shard."""
+        raise NotImplementedError
+
+    def cut(self, corpus: Corpus) -> int | None:
+        """Character offset in the stream of all kept documents at which one document is cut in two; None: nowhere."""
+        return None

@@ -1,0 +1,52 @@
+"""Documents on disk between stages: Arrow IPC files, compressed."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import ipc
+
+from gristmill import storage
+from gristmill.types import Artifact
+
+COMPRESSION = pa.Codec("zstd", compression_level=1)
+"""On 68 MB of text: 0.16 s and 26 MB, written, synced and all; lz4 0.14 s and 35 MB, uncompressed 0.52 s and 68 MB."""
+
+
+class DocumentWriter:
+    """Writes record batches of one schema to a file in a stage's folder."""
+
+    def __init__(self, path: Path) -> None:
+        self._out = storage.Writer(path)
+        self._writer: ipc.RecordBatchFileWriter | None = None
+        self.batches = 0
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Append a batch; an empty one only fixes the schema."""
+        if self._writer is None:
+            self._writer = ipc.new_file(self._out, batch.schema, options=ipc.IpcWriteOptions(compression=COMPRESSION))
+        if len(batch):
+            self._writer.write_batch(batch)
+
+    def close(self, schema: pa.Schema) -> Artifact:
+        """Finish the file; ``schema`` is used where nothing was written."""
+        if self._writer is None:
+            self.write(pa.RecordBatch.from_pylist([], schema))
+        assert self._writer is not None
+        self._writer.close()
+        self._out.close()
+        return self._out.artifact
+
+
+def batches(path: str) -> Iterator[pa.RecordBatch]:
+    """The record batches of a file, one at a time."""
+    with storage.translated(Path(path)), pa.memory_map(path) as file:
+        reader = ipc.open_file(file)
+        for number in range(reader.num_record_batches):
+            yield reader.get_batch(number)
+
+
+def characters(texts: pa.StringArray) -> int:
+    """Code points in all texts."""
+    return int(pc.sum(pc.utf8_length(texts)).as_py() or 0)

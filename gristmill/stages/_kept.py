@@ -1,0 +1,33 @@
+"""The kept documents of a cleaned shard: what is left after the verdict."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from gristmill.stages import dedup
+from gristmill.stages._arrow import batches
+from gristmill.types import StageReport, Value
+
+
+class Kept(Value, frozen=True, kw_only=True):
+    """Kept documents of one batch, with their rows in the cleaned shard (uint32)."""
+
+    documents: pa.RecordBatch
+    rows: np.ndarray
+
+
+def kept(place: int, cleaned: StageReport, decided: StageReport) -> Iterator[Kept]:
+    """Batches of the kept documents of the shard in use number ``place``, in order."""
+    gone = np.asarray(dedup.verdict(place, decided)["row"])
+    first = 0
+    for batch in batches(cleaned.artifacts["documents"].uri):
+        rows = np.arange(first, first + len(batch), dtype=np.uint32)
+        first += len(batch)
+        start, stop = np.searchsorted(gone, [first - len(batch), first])
+        if start == stop:
+            yield Kept(documents=batch, rows=rows)
+            continue
+        stays = np.ones(len(batch), bool)
+        stays[gone[start:stop] - rows[0]] = False
+        yield Kept(documents=batch.filter(pa.array(stays)), rows=rows[stays])

@@ -1,0 +1,141 @@
+"""Read one input shard into Arrow; set aside what cannot be used."""
+
+import hashlib
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from gristmill import ledger, progress, storage
+from gristmill.config import PrepareConfig
+from gristmill.errors import InputError
+from gristmill.sources.base import BadDocument, Chunk
+from gristmill.stages._arrow import DocumentWriter, characters
+from gristmill.types import DOCUMENT_SCHEMA, Artifact, ShardRef, StageReport
+
+
+def inputs(shard: ShardRef, config: PrepareConfig) -> dict[str, Any]:
+    """What determines the documents: the stored bytes and how they are read. The shard's number is left out: a file
+    that is added before it must not redo it."""
+    return {
+        "uri": shard.uri,
+        "part": shard.part,
+        "identity": shard.identity,
+        "source": config.source(shard.source).reading(),
+        "on_bad_document": config.on_bad_document,
+    }
+
+
+def fetch(shard: ShardRef, config: PrepareConfig) -> StageReport:
+    """Write ``documents.arrow`` and, where needed, ``quarantine.jsonl.zst``.
+
+    Raises ``InputError`` that names the file when it is damaged, or at the first bad document with
+    ``on_bad_document: fail``.
+    """
+
+    def produce(folder: Path, key: str) -> StageReport:
+        tally = _Tally(shard, config, folder)
+        for chunk in config.source(shard.source).read(shard):
+            tally.add(chunk)
+        return tally.report(key)
+
+    return ledger.run(config.execution.work, "fetch", shard.index, inputs(shard, config), produce)
+
+
+class _Tally:
+    def __init__(self, shard: ShardRef, config: PrepareConfig, folder: Path) -> None:
+        self._shard = shard
+        self._stop_at_bad = config.on_bad_document == "fail"
+        self._documents = DocumentWriter(folder / "documents.arrow")
+        self._quarantine = _Quarantine(folder / "quarantine.jsonl.zst", shard)
+        self._schema = DOCUMENT_SCHEMA
+        self._content = hashlib.sha256()
+        self._count = self._characters = 0
+
+    def add(self, chunk: Chunk) -> None:
+        texts = chunk.documents.column("text")
+        self._schema = chunk.documents.schema
+        self._documents.write(chunk.documents)
+        nbytes = self._hash(texts)
+        self._count += len(texts)
+        self._characters += characters(texts)
+        for bad in chunk.bad:
+            if self._stop_at_bad:
+                raise InputError(
+                    f"{self._shard.uri}: {bad.place}: {bad.reason}: {bad.excerpt:.60}; "
+                    "mend it, or set on_bad_document: quarantine",
+                    "bad_document",
+                )
+            self._quarantine.add(bad)
+        progress.advance(len(texts), nbytes)
+
+    def _hash(self, texts: pa.StringArray) -> int:
+        if not len(texts):
+            return 0
+        offsets = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1]
+        data = memoryview(texts.buffers()[2] or b"")[offsets[0] : offsets[-1]]
+        self._content.update(data)
+        return data.nbytes
+
+    def report(self, key: str) -> StageReport:
+        artifacts = {"documents": self._documents.close(self._schema), **self._quarantine.close()}
+        bad = self._quarantine.reasons
+        return StageReport(
+            stage="fetch",
+            shard=self._shard.index,
+            fingerprint=key,
+            docs_in=self._count + sum(bad.values()),
+            docs_out=self._count,
+            chars_in=self._characters,
+            chars_out=self._characters,
+            quarantined=sum(bad.values()),
+            quarantine_reasons=dict(sorted(bad.items())),
+            artifacts=artifacts,
+            details={"content_sha256": self._content.hexdigest()},
+        )
+
+
+class _Quarantine:
+    """Bad documents of one shard as zstd-compressed JSON lines; no file where there are none."""
+
+    def __init__(self, path: Path, shard: ShardRef) -> None:
+        self._path = path
+        self._shard = shard
+        self._out: storage.Writer | None = None
+        self._stream: pa.CompressedOutputStream | None = None
+        self.reasons: Counter[str] = Counter()
+
+    def add(self, bad: BadDocument) -> None:
+        if self._stream is None:
+            self._out = storage.Writer(self._path)
+            self._stream = pa.CompressedOutputStream(pa.PythonFile(self._out, "w"), "zstd")
+        self.reasons[bad.reason] += 1
+        line = {"shard": self._shard.name, "uri": self._shard.uri, **msgspec.to_builtins(bad)}
+        self._stream.write(msgspec.json.encode(line) + b"\n")
+
+    def close(self) -> dict[str, Artifact]:
+        if self._stream is None or self._out is None:
+            return {}
+        self._stream.close()
+        self._out.close()
+        return {"quarantine": self._out.artifact}
+
+
+def check_quarantined(fetched: list[StageReport], config: PrepareConfig) -> None:
+    """Raises ``InputError`` with the reasons when too many documents could not be used."""
+    seen = sum(report.docs_in for report in fetched)
+    reasons: Counter[str] = Counter()
+    for report in fetched:
+        reasons.update(report.quarantine_reasons)
+    share = sum(reasons.values()) / max(1, seen)
+    if share > config.max_quarantined_share:
+        listed = ", ".join(f"{reason} {count}" for reason, count in reasons.most_common())
+        places = [report.artifacts["quarantine"].uri for report in fetched if "quarantine" in report.artifacts]
+        raise InputError(
+            f"{sum(reasons.values())} of {seen} documents ({share:.1%}) cannot be used ({listed}); see {places[0]}; "
+            f"mend them or raise max_quarantined_share (now {config.max_quarantined_share})",
+            "bad_document",
+        )

@@ -1,0 +1,73 @@
+"""List the input, number it, and see what it needs and what is done already."""
+
+import msgspec
+
+from gristmill import ledger, storage
+from gristmill.config import PrepareConfig
+from gristmill.errors import NoSpaceError
+from gristmill.stages import clean, fetch
+from gristmill.types import Plan, ShardRef
+
+EXPANSION = {".gz": 4, ".zst": 5, ".bz2": 5, ".xz": 6, ".parquet": 3}
+"""Bytes of text per byte of file; web text compresses 3 to 6 times. Anything else counts as plain."""
+
+WORK_SHARE = 2.2
+"""Work area per byte of text: two compressed copies of the text (0.4 each), tokens twice (0.7 each)."""
+
+OUTPUT_SHARE = 0.75
+"""Output per byte of text and format: 2 bytes an id at 2.8 bytes of text an id, the densest text measured."""
+
+
+def plan(config: PrepareConfig) -> Plan:
+    """The shards of all sources in global order, with the disk budget.
+
+    Raises ``InputError`` when a source has nothing to read.
+    """
+    shards: list[ShardRef] = []
+    for source in config.sources:
+        for shard in source.shards():
+            shards.append(msgspec.structs.replace(shard, index=len(shards)))
+    text = sum(expected_text(shard) for shard in shards)
+    work, output = storage.local(config.execution.work), storage.local(config.destination)
+    return Plan(
+        shards=shards,
+        done=done(shards, config),
+        text_bytes=text,
+        work_bytes=int(text * WORK_SHARE),
+        output_bytes=int(text * OUTPUT_SHARE * len(config.formats)),
+        work_free=storage.free_bytes(work),
+        output_free=storage.free_bytes(output),
+    )
+
+
+def expected_text(shard: ShardRef) -> int:
+    """Bytes of text that a shard should hold, from its size and its name."""
+    name = shard.uri.lower()
+    return shard.size * next((factor for suffix, factor in EXPANSION.items() if name.endswith(suffix)), 1)
+
+
+def done(shards: list[ShardRef], config: PrepareConfig) -> dict[str, int]:
+    """How many shards each per-shard stage has finished in the work area."""
+    work = storage.local(config.execution.work)
+    counts = {"fetch": 0, "clean": 0}
+    for shard in shards:
+        fetched = ledger.fingerprint("fetch", fetch.inputs(shard, config))
+        cleaned = ledger.fingerprint("clean", clean.inputs(shard, fetched, config))
+        counts["fetch"] += ledger.standing(work / "fetch" / fetched) is not None
+        counts["clean"] += ledger.standing(work / "clean" / cleaned) is not None
+    return counts
+
+
+def check_space(plan: Plan, config: PrepareConfig) -> None:
+    """Raises ``NoSpaceError`` when the plan cannot fit; what is done already is not counted again."""
+    left = 1 - plan.done["clean"] / max(1, len(plan.shards))
+    needs = [
+        ("work area", config.execution.work, plan.work_bytes * left, plan.work_free, "--work"),
+        ("output", config.destination, plan.output_bytes * left, plan.output_free, "--output"),
+    ]
+    for what, place, need, free, option in needs:
+        if need > free:
+            raise NoSpaceError(
+                f"{what} {place}: about {need / 1e9:.1f} GB needed, {free / 1e9:.1f} GB free; "
+                f"free some, or choose another place with {option}"
+            )

@@ -1,0 +1,209 @@
+"""Write the manifest, last, after everything that it lists is in place and adds up."""
+
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+
+import gristmill
+from gristmill import storage
+from gristmill.config import PrepareConfig
+from gristmill.errors import ConfigError, VerificationError
+from gristmill.manifest import MANIFEST, read_manifest, seal
+from gristmill.reporting.summary import summary
+from gristmill.stages.upload import published_file
+from gristmill.stages.vocabulary import tokenizer_record
+from gristmill.types import AttachedFile, Manifest, PublishedFile, ShardRef, SourceShard, StageReport, Value, token_dtype
+
+
+class Results(Value, frozen=True, kw_only=True):
+    """Every report of a run. ``cleaned`` and ``tokenized`` are of the shards in use, in order; ``failed`` maps the
+    index of a shard that was left out to the reason."""
+
+    shards: list[ShardRef]
+    fetched: list[StageReport]
+    cleaned: list[StageReport]
+    decided: StageReport
+    tokenizer: StageReport
+    tokenized: list[StageReport]
+    uploaded: list[StageReport]
+    failed: dict[int, str] = {}
+
+
+def check_output(config: PrepareConfig, shards: list[ShardRef]) -> None:
+    """Raises ``ConfigError`` when the output holds another data set, or this one made from other input or rules."""
+    path = storage.local(config.destination) / MANIFEST
+    if not path.exists():
+        return
+    found = read_manifest(path.parent)
+    remedy = "choose another --output"
+    if found.dataset != config.dataset:
+        raise ConfigError(f"{path.parent} holds data set {found.dataset!r}, not {config.dataset!r}; {remedy}")
+    identity = config.identity()
+    changed = sorted(key for key in identity if identity[key] != found.config.get(key))
+    if changed:
+        raise ConfigError(f"{path.parent} holds {found.dataset!r} made with other {', '.join(changed)}; {remedy}")
+    before = [(shard.uri, shard.part) for shard in found.source_shards]
+    now = [(shard.uri, shard.part) for shard in shards]
+    if before != now:
+        other = next(uri for uri, _ in [*now, *before] if [uri for uri, _ in now] != [uri for uri, _ in before])
+        raise ConfigError(
+            f"{path.parent} holds {found.dataset!r} made from {len(before)} input shards, now there are {len(now)} "
+            f"(first: {other}); {remedy}"
+        )
+
+
+def publish(results: Results, config: PrepareConfig) -> Manifest:
+    """Check that all counts add up, put the small files in place, write ``manifest.json`` last and return it.
+
+    Raises ``VerificationError`` when published counts differ from the reports.
+    """
+    output = storage.local(config.destination)
+    files = [published_file(report) for report in results.uploaded]
+    _check_counts(files, results, config)
+    manifest = _manifest(files, results, config)
+    attachments = [
+        *_attach_tokenizer(results.tokenizer, output),
+        *_attach_sidecars(results.tokenizer, config, output),
+        *_attach_quarantine(results.fetched, output),
+        _attach(output, "report/summary.md", summary(manifest).encode()),
+    ]
+    manifest = seal(msgspec.structs.replace(manifest, attachments=attachments))
+    storage.publish([], output / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n")
+    return manifest
+
+
+def _check_counts(files: list[PublishedFile], results: Results, config: PrepareConfig) -> None:
+    documents = sum(report.docs_out for report in results.tokenized)
+    tokens = sum(report.tokens for report in results.tokenized)
+    for format in config.formats:
+        own = [file for file in files if file.format == format.kind()]
+        eos = sum(file.eos for file in own) if format.eot != "none" else 0
+        counted = {"ids": sum(file.tokens for file in own) - eos, "EOS": eos}
+        expected = {"ids": tokens, "EOS": documents if format.eot != "none" else 0}
+        if counted != expected:
+            raise VerificationError(f"{format.kind()}: published files hold {counted}, the shards gave {expected}")
+
+
+def _manifest(files: list[PublishedFile], results: Results, config: PrepareConfig) -> Manifest:
+    shards = _source_shards(results)
+    record = tokenizer_record(results.tokenizer)
+    dropped: Counter[str] = Counter()
+    quarantined: Counter[str] = Counter()
+    for shard in shards:
+        dropped.update(shard.dropped)
+        quarantined.update(shard.quarantined)
+    compared = sum(report.details["compared"] for report in results.tokenized)
+    return Manifest(
+        manifest_version=1,
+        dataset=config.dataset,
+        code_version=gristmill.__version__,
+        config=config.identity(),
+        config_fingerprint=config.fingerprint(),
+        tokenizer=msgspec.structs.replace(record, documents_compared=compared),
+        dtype=token_dtype(record.vocab_size).name,
+        eot_side={format.kind(): format.eot for format in config.formats},
+        totals={
+            "input_documents": sum(shard.documents for shard in shards),
+            "documents": sum(shard.kept for shard in shards),
+            "tokens": sum(shard.tokens for shard in shards),
+            "characters": sum(report.chars_out for report in results.tokenized),
+        },
+        dropped=dict(sorted(dropped.items())),
+        quarantined=dict(sorted(quarantined.items())),
+        sources=_sources(results),
+        files=files,
+        attachments=[],
+        source_shards=shards,
+    )
+
+
+def _source_shards(results: Results) -> list[SourceShard]:
+    fetched = {report.shard: report for report in results.fetched}
+    place = {report.shard: number for number, report in enumerate(results.cleaned)}
+    rows = []
+    for shard in results.shards:
+        if shard.index not in place:
+            rows.append(_left_out(shard, results.failed[shard.index]))
+            continue
+        number = place[shard.index]
+        read, cleaned, tokenized = fetched[shard.index], results.cleaned[number], results.tokenized[number]
+        repeated = cleaned.docs_out - tokenized.docs_in
+        dropped = {**cleaned.dropped, **tokenized.dropped}
+        if repeated:
+            dropped[next(iter(results.decided.dropped))] = repeated
+        rows.append(
+            SourceShard(
+                index=shard.index,
+                source=shard.source,
+                uri=shard.uri,
+                part=shard.part,
+                sha256=read.details["content_sha256"],
+                documents=read.docs_in,
+                kept=tokenized.docs_out,
+                dropped=dict(sorted(dropped.items())),
+                quarantined=read.quarantine_reasons,
+                tokens=tokenized.tokens,
+            )
+        )
+        assert read.docs_in == tokenized.docs_out + sum(dropped.values()) + read.quarantined
+    return rows
+
+
+def _left_out(shard: ShardRef, reason: str) -> SourceShard:
+    return SourceShard(
+        index=shard.index,
+        source=shard.source,
+        uri=shard.uri,
+        part=shard.part,
+        sha256="",
+        documents=0,
+        kept=0,
+        dropped={},
+        quarantined={},
+        tokens=0,
+        error=reason,
+    )
+
+
+def _sources(results: Results) -> dict[str, dict[str, int]]:
+    table: dict[str, dict[str, int]] = {}
+    for report in results.tokenized:
+        for name, (documents, tokens) in report.details["sources"].items():
+            row = table.setdefault(name, {"documents": 0, "tokens": 0})
+            row["documents"] += documents
+            row["tokens"] += tokens
+    return dict(sorted(table.items()))
+
+
+def _attach(output: Path, path: str, data: bytes) -> AttachedFile:
+    artifact = storage.publish([], output / path, data)
+    return AttachedFile(path=path, bytes=artifact.nbytes, sha256=artifact.sha256)
+
+
+def _attach_tokenizer(tokenizer: StageReport, output: Path) -> list[AttachedFile]:
+    return [
+        _attach(output, f"tokenizer/{name}", Path(artifact.uri).read_bytes())
+        for name, artifact in sorted(tokenizer.artifacts.items())
+    ]
+
+
+def _attach_sidecars(tokenizer: StageReport, config: PrepareConfig, output: Path) -> list[AttachedFile]:
+    folder = Path(next(iter(tokenizer.artifacts.values())).uri).parent
+    return [
+        _attach(output, f"{format.kind()}/{name}", data)
+        for format in config.formats
+        for name, data in sorted(format.sidecars(folder).items())
+    ]
+
+
+def _attach_quarantine(fetched: list[StageReport], output: Path) -> list[AttachedFile]:
+    return [
+        _attach(
+            output,
+            f"report/quarantine/shard-{report.shard:05d}.jsonl.zst",
+            Path(report.artifacts["quarantine"].uri).read_bytes(),
+        )
+        for report in fetched
+        if "quarantine" in report.artifacts
+    ]

@@ -1,0 +1,248 @@
+"""Encode the kept documents of one shard and group them by where they will go."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import xxhash
+from pyarrow import ipc
+
+from gristmill import ledger, progress, storage
+from gristmill.config import PrepareConfig
+from gristmill.errors import InputError
+from gristmill.stages import order as ordering
+from gristmill.stages._kept import Kept, kept
+from gristmill.stages.vocabulary import encoder, tokenizer_record
+from gristmill.tokenizers.base import Encoded, Encoder
+from gristmill.types import StageReport, token_dtype
+
+INDEX = pa.schema(
+    [
+        pa.field("bucket", pa.uint32(), nullable=False),
+        pa.field("key", pa.uint64(), nullable=False),
+        pa.field("row", pa.uint32(), nullable=False),
+        pa.field("offset", pa.uint64(), nullable=False),
+        pa.field("length", pa.uint32(), nullable=False),
+    ]
+)
+"""One row a document, sorted by (bucket, key, row) within a record batch: where its ids stand in ``tokens``, in ids."""
+
+RUN_TOKENS = 1 << 25
+"""Ids sorted by bucket at a time: 64 MB as uint16, and as much again while they are reordered."""
+
+SAMPLE_SHARE = 2**64 // 100
+SAMPLE_LEAST = 16
+"""One document in a hundred, by hash, and the first 16 of every shard are encoded by the reference too."""
+
+
+def tokenize(
+    place: int,
+    cleaned: StageReport,
+    decided: StageReport,
+    tokenizer: StageReport,
+    arranged: StageReport,
+    config: PrepareConfig,
+    encode_by: Literal["fast", "reference"] = "fast",
+) -> StageReport:
+    """Write ``tokens`` (raw little-endian ids without EOT) and ``index`` (Arrow IPC, ``INDEX``) for the shard in use
+    number ``place``. ``encode_by="reference"`` leaves the fast library out. Buckets ``0 .. buckets - 1`` are validation, ``buckets .. 2 * buckets - 1`` train.
+
+    Raises ``InputError`` when the fast library and the reference differ on a sampled document or an id is outside the
+    vocabulary.
+    """
+    determined = {
+        "clean": cleaned.fingerprint,
+        "verdict": decided.fingerprint,
+        "vocabulary": tokenizer.fingerprint,
+        "order": arranged.fingerprint,
+        "place": place,
+        "encode_by": encode_by,
+    }
+
+    def produce(folder: Path, key: str) -> StageReport:
+        run = _Run(place, tokenizer, arranged, config, folder, encode_by)
+        for batch in kept(place, cleaned, decided):
+            if batch.rows.size:
+                run.add(batch)
+        return run.report(cleaned.shard, decided.details["documents"][place], key)
+
+    return ledger.run(config.execution.work, "tokenize", cleaned.shard, determined, produce)
+
+
+class _Run:
+    """Documents encoded so far, and the files they go to."""
+
+    def __init__(
+        self,
+        place: int,
+        tokenizer: StageReport,
+        arranged: StageReport,
+        config: PrepareConfig,
+        folder: Path,
+        encode_by: str,
+    ) -> None:
+        self._place = place
+        self._config = config
+        self._arranged = arranged.details
+        self._encoder = encoder(tokenizer, config)
+        self._encode = self._encoder.encode if encode_by == "fast" else self._encoder.encode_reference
+        self._check = _Check(self._encoder)
+        self._dtype = token_dtype(tokenizer_record(tokenizer).vocab_size)
+        self._first = arranged.details["first"][place]
+        self._key_space = config.ordering.key_space(arranged.details["documents"])
+        self._bounds = ordering.bucket_bounds(arranged.details["buckets"], self._key_space)
+        self._tokens = storage.Writer(folder / "tokens")
+        self._index = storage.Writer(folder / "index")
+        self._index_writer = ipc.new_file(self._index, INDEX)
+        self._pending: list[tuple[np.ndarray, np.ndarray]] = []
+        self._pending_tokens = self._written = self._characters = 0
+        self._buckets: dict[int, list[int]] = {}
+        self._sources: dict[str, list[int]] = {}
+        self._dropped: Counter[str] = Counter()
+
+    def add(self, batch: Kept) -> None:
+        """Encode a batch of kept documents."""
+        column = batch.documents.column("text")
+        texts = column.to_pylist()
+        keys, held_out, texts, rows, sources = self._placed(texts, batch)
+        encoded = self._encode(texts)
+        self._check.add(texts, encoded)
+        lengths = np.diff(encoded.offsets)
+        records = np.empty(len(texts), [("bucket", "u4"), ("key", "u8"), ("row", "u4"), ("offset", "u8"), ("length", "u4")])
+        buckets = np.searchsorted(self._bounds, keys, "right") - 1
+        records["bucket"] = np.where(held_out, buckets, buckets + len(self._bounds))
+        records["key"], records["row"], records["length"] = keys, rows, lengths
+        records["offset"] = encoded.offsets[:-1]
+        self._count(records, sources, texts)
+        self._pending.append((encoded.ids.astype(self._dtype), records[lengths > 0]))
+        self._pending_tokens += len(encoded.ids)
+        progress.advance(len(texts), column.nbytes)
+        if self._pending_tokens >= RUN_TOKENS:
+            self._flush()
+
+    def _placed(
+        self, texts: list[str], batch: Kept
+    ) -> tuple[np.ndarray, np.ndarray, list[str], np.ndarray, list[str]]:
+        """Order keys and the split of each document; the document at a character cut becomes two."""
+        sources = batch.documents.column("source").to_pylist()
+        rows, cut = batch.rows, self._arranged["cut"]
+        documents, first = self._arranged["documents"], self._first
+        self._first += len(texts)
+        if cut is None:
+            keys = self._config.ordering.order_keys(texts, first=first, documents=documents)
+            held_out = self._config.split.held_out(
+                keys, shard=self._place, shards=len(self._arranged["first"]), key_space=self._key_space
+            )
+            return keys, held_out, texts, rows, sources
+        after = (rows >= cut["row"]) if self._place == cut["shard"] else np.full(len(rows), self._place > cut["shard"])
+        keys = np.arange(first, first + len(texts), dtype=np.uint64)
+        here = np.flatnonzero(rows == cut["row"]) if self._place == cut["shard"] else np.empty(0, np.int64)
+        if here.size and cut["character"]:
+            at = int(here[0])
+            texts = [*texts[:at], texts[at][: cut["character"]], texts[at][cut["character"] :], *texts[at + 1 :]]
+            sources = [*sources[: at + 1], *sources[at:]]
+            keys, rows, after = (np.insert(values, at, values[at]) for values in (keys, rows, after))
+            after[at] = False
+        return keys, after, texts, rows, sources
+
+    def _count(self, records: np.ndarray, sources: list[str], texts: list[str]) -> None:
+        lengths = records["length"].astype(np.int64)
+        self._dropped["no_tokens"] += int((lengths == 0).sum())
+        self._characters += sum(map(len, texts))
+        for bucket in np.unique(records["bucket"]):
+            chosen = (records["bucket"] == bucket) & (lengths > 0)
+            _add(self._buckets, int(bucket), int(chosen.sum()), int(lengths[chosen].sum()))
+        if len(set(sources)) == 1:
+            _add(self._sources, sources[0], int((lengths > 0).sum()), int(lengths.sum()))
+        else:
+            for source, length in zip(sources, lengths.tolist(), strict=True):
+                _add(self._sources, source, int(length > 0), length)
+
+    def _flush(self) -> None:
+        """Write what is pending, sorted by bucket, as one run."""
+        if not self._pending:
+            return
+        starts = np.cumsum([0, *(len(ids) for ids, _ in self._pending)])
+        for start, (_, records) in zip(starts, self._pending, strict=False):
+            records["offset"] += np.uint64(start)
+        ids = np.concatenate([ids for ids, _ in self._pending])
+        records = np.concatenate([records for _, records in self._pending])
+        records = records[np.lexsort((records["row"], records["key"], records["bucket"]))]
+        data, item = ids.data.cast("B"), self._dtype.itemsize
+        begins, ends = records["offset"] * item, (records["offset"] + records["length"]) * item
+        self._tokens.write(b"".join([data[a:b] for a, b in zip(begins.tolist(), ends.tolist(), strict=True)]))
+        sizes = records["length"].astype(np.uint64)
+        records["offset"] = self._written + np.cumsum(sizes) - sizes
+        self._written += int(sizes.sum())
+        self._index_writer.write_batch(
+            pa.record_batch([np.ascontiguousarray(records[name]) for name in INDEX.names], schema=INDEX)
+        )
+        self._pending, self._pending_tokens = [], 0
+
+    def report(self, shard: int, documents: int, key: str) -> StageReport:
+        self._flush()
+        self._index_writer.close()
+        self._index.close()
+        self._tokens.close()
+        dropped = {reason: count for reason, count in self._dropped.items() if count}
+        return StageReport(
+            stage="tokenize",
+            shard=shard,
+            fingerprint=key,
+            docs_in=documents,
+            docs_out=documents - sum(dropped.values()),
+            chars_in=self._characters,
+            chars_out=self._characters,
+            tokens=self._written,
+            dropped=dropped,
+            artifacts={"tokens": self._tokens.artifact, "index": self._index.artifact},
+            details={
+                "buckets": {str(bucket): counts for bucket, counts in sorted(self._buckets.items())},
+                "sources": self._sources,
+                "compared": self._check.documents,
+            },
+        )
+
+
+def _add(table: dict[Any, list[int]], name: Any, documents: int, tokens: int) -> None:
+    row = table.setdefault(name, [0, 0])
+    row[0] += documents
+    row[1] += tokens
+
+
+class _Check:
+    """Compares a sample of documents with the reference, and every id with the vocabulary."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+        self._seen = 0
+        self.documents = 0
+
+    def add(self, texts: list[str], encoded: Encoded) -> None:
+        if encoded.ids.size and int(encoded.ids.max()) >= self._encoder.vocab_size:
+            raise InputError(
+                f"tokenizer {self._encoder.name}: id {int(encoded.ids.max())} is outside its vocabulary of "
+                f"{self._encoder.vocab_size}; the tokenizer file is inconsistent",
+                "bad_ids",
+            )
+        if self._encoder.fast_path == "reference":
+            return
+        chosen = [
+            number
+            for number, text in enumerate(texts)
+            if self._seen + number < SAMPLE_LEAST or xxhash.xxh3_64_intdigest(text.encode()) < SAMPLE_SHARE
+        ]
+        self._seen += len(texts)
+        wanted = self._encoder.encode_reference([texts[number] for number in chosen])
+        for place, number in enumerate(chosen):
+            ours = encoded.ids[encoded.offsets[number] : encoded.offsets[number + 1]]
+            theirs = wanted.ids[wanted.offsets[place] : wanted.offsets[place + 1]]
+            if not np.array_equal(ours, theirs):
+                raise InputError(
+                    f"tokenizer {self._encoder.name}: {self._encoder.fast_path} gives other ids than the reference on "
+                    f"{texts[number][:80]!a}: {ours[:16].tolist()} instead of {theirs[:16].tolist()}",
+                    "bad_ids",
+                )
+        self.documents += len(chosen)

@@ -1,0 +1,103 @@
+"""Join the pieces of one file at its final place and count what arrived."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from gristmill import ledger, progress, storage
+from gristmill.config import PrepareConfig
+from gristmill.errors import VerificationError
+from gristmill.formats.base import Format, OutputFile
+from gristmill.recount import BLOCK_BYTES, block_digests, recount
+from gristmill.stages.vocabulary import tokenizer_record
+from gristmill.types import Artifact, Boundary, PlannedFile, PublishedFile, StageReport, token_dtype
+
+
+def upload(
+    file: PlannedFile, packed: list[StageReport], tokenizer: StageReport, config: PrepareConfig
+) -> StageReport:
+    """Publish one file and recount it from its published bytes. ``details["file"]`` is its ``PublishedFile``.
+
+    Raises ``VerificationError`` when the bytes hold other counts than were packed.
+    """
+    format = next(entry for entry in config.formats if entry.kind() == file.format)
+    path = storage.local(config.destination) / format.kind() / file.path
+    determined = {
+        "pieces": [report.fingerprint for report in packed],
+        "format": format.identity(),
+        "path": file.path,
+        "target": str(path.absolute()),  # the receipt speaks of a file at this place
+    }
+
+    def produce(_: Path, key: str) -> StageReport:
+        dtype = token_dtype(tokenizer_record(tokenizer).vocab_size)
+        header = format.header(OutputFile(path=file.path, split=file.split, start=0, stop=file.tokens), dtype)
+        parts = [Path(report.artifacts["tokens"].uri) for report in packed]
+        artifact = storage.publish(parts, path, header)
+        progress.advance(0, artifact.nbytes)
+        published = _counted(file, format, artifact, packed, tokenizer)
+        return StageReport(
+            stage="upload",
+            shard=file.index,
+            fingerprint=key,
+            docs_in=published.documents,
+            docs_out=published.documents,
+            tokens=published.tokens - published.eos,
+            eos=published.eos,
+            artifacts={"file": artifact},
+            details={"file": published},
+        )
+
+    return ledger.run(config.execution.work, "upload", file.index, determined, produce)
+
+
+def _counted(
+    file: PlannedFile, format: Format, artifact: Artifact, packed: list[StageReport], tokenizer: StageReport
+) -> PublishedFile:
+    record = tokenizer_record(tokenizer)
+    path = Path(artifact.uri)
+    documents = sum(report.docs_out for report in packed)
+    boundaries = _boundaries(packed)
+    found = recount(
+        format.blocks(path, token_dtype(record.vocab_size)),
+        eot_id=record.eot_id,
+        eot_side=format.eot,
+        boundaries=boundaries,
+    )
+    expected = {"ids": file.tokens, "EOS": documents if format.eot != "none" else found.eos, "wrong boundaries": 0}
+    counted = {"ids": found.tokens, "EOS": found.eos, "wrong boundaries": len(found.boundaries_wrong)}
+    if counted != expected:
+        raise VerificationError(f"{path}: counted {counted} in the published bytes, the reports say {expected}")
+    return PublishedFile(
+        path=f"{file.format}/{file.path}",
+        format=file.format,
+        split=file.split,
+        bytes=artifact.nbytes,
+        sha256=artifact.sha256,
+        documents=documents,
+        tokens=found.tokens,
+        eos=found.eos,
+        max_id=found.max_id,
+        block_bytes=BLOCK_BYTES,
+        blocks=block_digests(path),
+        boundaries=boundaries,
+    )
+
+
+def _boundaries(packed: list[StageReport]) -> list[Boundary]:
+    """The pieces' boundaries, relative to the file."""
+    found: list[Boundary] = []
+    documents = tokens = 0
+    for report in packed:
+        for boundary in msgspec.convert(report.details["boundaries"], list[Boundary]):
+            found.append(Boundary(document=documents + boundary.document, token=tokens + boundary.token))
+        documents += report.docs_out
+        tokens += report.tokens
+    return found
+
+
+def published_file(report: StageReport) -> PublishedFile:
+    """The file in an upload report."""
+    details: dict[str, Any] = report.details
+    return msgspec.convert(details["file"], PublishedFile)

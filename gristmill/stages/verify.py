@@ -1,0 +1,144 @@
+"""Hold published bytes against what was recorded about them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from gristmill import plugins, progress, storage
+from gristmill.formats.base import Format
+from gristmill.manifest import read_manifest
+from gristmill.recount import block_digests, recount
+from gristmill.types import AttachedFile, Manifest, PublishedFile, Value
+
+
+class Verified(Value, frozen=True, kw_only=True):
+    """What was looked at, and every fault found: a line each that names file, place and what was expected."""
+
+    files: int
+    documents: int
+    tokens: int
+    bytes: int
+    problems: list[str]
+
+
+def verify(output: str) -> Verified:
+    """Check every file that the manifest lists: size, sha256, whole ids, ids in range, EOT count, document starts.
+
+    Raises ``ConfigError`` when there is no manifest, ``VerificationError`` when the manifest itself was changed.
+    """
+    folder = storage.local(output)
+    manifest = read_manifest(folder)
+    problems: list[str] = []
+    for file in manifest.files:
+        problems += _token_file(folder, file, manifest)
+        progress.advance(file.documents, file.bytes)
+    for attached in manifest.attachments:
+        problems += _bytes(folder / attached.path, attached)
+    problems += _strangers(folder, manifest)
+    return Verified(
+        files=len(manifest.files) + len(manifest.attachments) + 1,
+        documents=sum(file.documents for file in manifest.files),
+        tokens=sum(file.tokens for file in manifest.files),
+        bytes=sum(file.bytes for file in manifest.files) + sum(file.bytes for file in manifest.attachments),
+        problems=problems,
+    )
+
+
+def format_of(manifest: Manifest, kind: str) -> Format:
+    """The format plugin that wrote files of this kind."""
+    settings = next(entry for entry in manifest.config["formats"] if entry["kind"] == kind)
+    loaded = plugins.load("formats", {key: value for key, value in settings.items() if key != "version"})
+    assert isinstance(loaded, Format)
+    return loaded
+
+
+def _bytes(path: Path, expected: PublishedFile | AttachedFile) -> list[str]:
+    if not path.is_file():
+        return [f"{path}: missing; expected {expected.bytes} bytes with sha256 {expected.sha256}"]
+    size = path.stat().st_size
+    if size != expected.bytes:
+        return [f"{path}: {size} bytes; expected {expected.bytes}"]
+    if (found := storage.digest(path)) != expected.sha256:
+        return [f"{path}: {_where(path, expected)}sha256 {found}; expected {expected.sha256}"]
+    return []
+
+
+def _where(path: Path, expected: PublishedFile | AttachedFile) -> str:
+    """The first block that differs, as far as block digests are known."""
+    if isinstance(expected, AttachedFile):
+        return ""
+    for number, (found, wanted) in enumerate(zip(block_digests(path), expected.blocks, strict=True)):
+        if found != wanted:
+            start = number * expected.block_bytes
+            stop = min(start + expected.block_bytes, expected.bytes)
+            return f"first difference in bytes {start} to {stop - 1} (xxh3 {found}; expected {wanted}); "
+    return ""
+
+
+def _token_file(folder: Path, file: PublishedFile, manifest: Manifest) -> list[str]:
+    path = folder / file.path
+    problems = _bytes(path, file)
+    if not path.is_file() or path.stat().st_size != file.bytes:
+        return problems
+    dtype = np.dtype(manifest.dtype).newbyteorder("<")
+    format, record = format_of(manifest, file.format), manifest.tokenizer
+    found = recount(
+        format.blocks(path, dtype), eot_id=record.eot_id, eot_side=format.eot, boundaries=file.boundaries
+    )
+    if found.max_id >= record.vocab_size:
+        problems.append(_first_out_of_range(path, format.blocks(path, dtype), dtype, record.vocab_size))
+    documents = file.documents if format.eot != "none" else file.eos
+    for what, value, wanted in (("ids", found.tokens, file.tokens), ("EOT ids", found.eos, documents)):
+        if value != wanted:
+            problems.append(f"{path}: {value} {what}; expected {wanted}")
+    for number in found.boundaries_wrong[:1]:
+        boundary = file.boundaries[number]
+        problems.append(f"{path}: id {boundary.token}: expected document {boundary.document} to start there")
+    return problems
+
+
+def _first_out_of_range(path: Path, blocks: Iterator[np.ndarray], dtype: np.dtype, vocab_size: int) -> str:
+    position = 0
+    for block in blocks:
+        outside = np.flatnonzero(block >= vocab_size)
+        if outside.size:
+            at = position + int(outside[0])
+            return f"{path}: byte {at * dtype.itemsize}: id {int(block[outside[0]])}; expected less than {vocab_size}"
+        position += len(block)
+    raise AssertionError("called without an id out of range")
+
+
+def _strangers(folder: Path, manifest: Manifest) -> list[str]:
+    """Files beside the published ones that a trainer's glob would pick up."""
+    listed = {file.path for file in manifest.files} | {file.path for file in manifest.attachments}
+    found = []
+    for kind in manifest.eot_side:
+        for path in sorted((folder / kind).rglob("*")):
+            name = path.relative_to(folder).as_posix()
+            if path.is_file() and name not in listed and not path.name.startswith(storage.TEMPORARY):
+                found.append(f"{path}: not in the manifest; expected no other file in {kind}/")
+    return found
+
+
+def verify_bin(path: str, *, vocab_size: int, eot_id: int | None, dtype: str) -> Verified:
+    """Check a bare file of ids that has no manifest: whole ids, ids in range, and how many EOTs there are."""
+    file, kind = Path(path), np.dtype(dtype).newbyteorder("<")
+    with storage.translated(file):
+        size = file.stat().st_size
+    if size % kind.itemsize or not size:
+        problem = f"{file}: {size} bytes; expected a multiple of {kind.itemsize} above 0 ({dtype} ids)"
+        return Verified(files=1, documents=0, tokens=0, bytes=size, problems=[problem])
+
+    def blocks() -> Iterator[np.ndarray]:
+        with file.open("rb") as stream:
+            while data := stream.read(4 << 20):
+                yield np.frombuffer(data, kind)
+
+    found = recount(blocks(), eot_id=eot_id, eot_side="none", boundaries=[])
+    problems = []
+    if found.max_id >= vocab_size:
+        problems.append(_first_out_of_range(file, blocks(), kind, vocab_size))
+    if eot_id is not None and not found.eos:
+        problems.append(f"{file}: no id {eot_id} in {found.tokens} ids; expected one a document")
+    return Verified(files=1, documents=found.eos, tokens=found.tokens, bytes=size, problems=problems)

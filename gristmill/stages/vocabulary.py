@@ -1,0 +1,98 @@
+"""Obtain the tokenizer (copy it, or train it on the kept documents) and archive it in the work area."""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import xxhash
+
+from gristmill import ledger, progress, storage
+from gristmill.config import PrepareConfig
+from gristmill.errors import ConfigError
+from gristmill.stages._kept import kept
+from gristmill.tokenizers.base import Encoder
+from gristmill.types import Artifact, StageReport, TokenizerRecord, token_dtype
+
+
+def vocabulary(cleaned: list[StageReport], decided: StageReport, config: PrepareConfig) -> StageReport:
+    """Write the tokenizer's files; ``details`` holds a ``TokenizerRecord`` and the ``dtype`` of its ids.
+
+    Raises ``ConfigError`` when a format cannot hold the vocabulary or needs an end-of-text token that is not there.
+    """
+    determined: dict[str, Any] = {"tokenizer": config.tokenizer.identity()}
+    if config.tokenizer.needs_documents:
+        determined["documents"] = decided.fingerprint
+    else:
+        determined["source"] = config.tokenizer.source_digest()
+
+    def produce(folder: Path, key: str) -> StageReport:
+        config.tokenizer.prepare(_sample(cleaned, decided, config), folder)
+        encoder = config.tokenizer.load(folder)
+        files = sorted(path for path in folder.iterdir() if path.is_file())
+        artifacts = {
+            path.name: Artifact(uri=str(path), sha256=storage.digest(path), nbytes=path.stat().st_size)
+            for path in files
+        }
+        record = TokenizerRecord(
+            kind=config.tokenizer.kind(),
+            name=encoder.name,
+            file=encoder.file,
+            sha256=artifacts[encoder.file].sha256,
+            vocab_size=encoder.vocab_size,
+            eot_id=encoder.eot_id,
+            fast_path=encoder.fast_path,
+        )
+        return StageReport(
+            stage="vocabulary", shard=0, fingerprint=key, artifacts=artifacts, details={"record": record}
+        )
+
+    report = ledger.run(config.execution.work, "vocabulary", 0, determined, produce)
+    check_formats(tokenizer_record(report), config)
+    return report
+
+
+def tokenizer_record(report: StageReport) -> TokenizerRecord:
+    """The record in a vocabulary report."""
+    return msgspec.convert(report.details["record"], TokenizerRecord)
+
+
+def encoder(report: StageReport, config: PrepareConfig) -> Encoder:
+    """The archived tokenizer, loaded once per process."""
+    return _load(Path(report.artifacts[tokenizer_record(report).file].uri).parent, config.tokenizer)
+
+
+@lru_cache(maxsize=2)
+def _load(folder: Path, tokenizer: Any) -> Encoder:
+    loaded: Encoder = tokenizer.load(folder)
+    return loaded
+
+
+def _sample(cleaned: list[StageReport], decided: StageReport, config: PrepareConfig) -> Iterator[list[str]]:
+    wanted = config.tokenizer.sample()
+    share = 1.0 if wanted is None else min(1.0, wanted / max(1, decided.chars_out))
+    limit = int(share * 2**64)
+    for place, report in enumerate(cleaned):
+        for batch in kept(place, report, decided):
+            texts = batch.documents.column("text").to_pylist()
+            progress.advance(len(texts), batch.documents.column("text").nbytes)
+            if share < 1.0:
+                texts = [text for text in texts if xxhash.xxh3_64_intdigest(text.encode()) < limit]
+            yield texts
+
+
+def check_formats(record: TokenizerRecord, config: PrepareConfig) -> None:
+    """Every format must be able to hold every id and to end a document as it says."""
+    dtype = token_dtype(record.vocab_size)
+    for format in config.formats:
+        if dtype.str not in format.dtypes:
+            raise ConfigError(
+                f"formats: {format.kind()} holds {' or '.join(format.dtypes)} ids, but tokenizer {record.name} goes up "
+                f"to id {record.vocab_size - 1}, which needs {dtype.name}; choose another format or tokenizer"
+            )
+        if format.eot != "none" and record.eot_id is None:
+            raise ConfigError(
+                f"formats: {format.kind()} would {format.eot} an end-of-text token, and tokenizer {record.name} has "
+                "none; set eot: none"
+            )

@@ -1,0 +1,191 @@
+"""Files that are there wholly or not at all: temporary name, fsync, checksum, rename.
+
+A writer never opens a final name. Whatever kills the process leaves at most a file whose name starts with ``.tmp-``.
+"""
+
+import errno
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Self
+
+from gristmill.errors import ConfigError, GristmillError, NoSpaceError, StorageError
+from gristmill.types import Artifact
+
+TEMPORARY = ".tmp-"
+COPY_BYTES = 4 << 20
+
+
+def local(uri: str) -> Path:
+    """The path of a local URI (``file:///a/b`` or ``a/b``); raises ``ConfigError`` for any other scheme."""
+    scheme, separator, rest = uri.partition("://")
+    if not separator:
+        return Path(uri)
+    if scheme == "file":
+        return Path("/" + rest.lstrip("/"))
+    raise ConfigError(f"{uri}: the work area and the output must be on a local disk; give a path or file:///path")
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Operating-system errors within become ours, with the file named; a full disk is told from the rest."""
+    try:
+        yield
+    except OSError as error:
+        raise wrap(error, path) from error
+
+
+def wrap(error: OSError, path: Path) -> GristmillError:
+    """Our error for one of the operating system's."""
+    where = error.filename or path
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return NoSpaceError(f"{where}: no space left to write; free some, or choose another --work or --output")
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR):
+        return ConfigError(f"{where}: {os.strerror(error.errno).lower()}; choose a place that this user can write to")
+    return StorageError(f"{where}: {error.strerror or error}")
+
+
+class Writer:
+    """A binary file being made under a temporary name that hashes what is written.
+
+    ``close()`` syncs it to the disk and gives it its name; leaving the ``with`` block by an exception removes it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.nbytes = 0
+        self._digest = hashlib.sha256()
+        self._temporary = path.with_name(f"{TEMPORARY}{os.getpid()}-{path.name}"[:200])
+        with translated(path):
+            self._file: BinaryIO = self._temporary.open("wb")
+
+    def write(self, data: bytes | bytearray | memoryview) -> int:
+        """Append bytes; returns their number, as file objects do."""
+        with translated(self.path):
+            self._file.write(data)
+        self._digest.update(data)
+        size = memoryview(data).nbytes
+        self.nbytes += size
+        return size
+
+    def flush(self) -> None:
+        """For libraries that expect a file object; nothing is promised before ``close``."""
+
+    def tell(self) -> int:
+        """Bytes written so far."""
+        return self.nbytes
+
+    @property
+    def closed(self) -> bool:
+        """For libraries that expect a file object."""
+        return self._file.closed
+
+    @property
+    def artifact(self) -> Artifact:
+        """What was written; meaningful after ``close``."""
+        return Artifact(uri=str(self.path), sha256=self._digest.hexdigest(), nbytes=self.nbytes)
+
+    def close(self) -> None:
+        """Sync and rename to the final name."""
+        if self._file.closed:
+            return
+        with translated(self.path):
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+            self._temporary.rename(self.path)
+            sync_folder(self.path.parent)
+
+    def close_as_new(self) -> None:
+        """Sync, read back, and take the final name only if no file has it; one with equal bytes is as good."""
+        with translated(self.path):
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+        found, wrote = digest(self._temporary), self._digest.hexdigest()
+        if found != wrote:
+            raise StorageError(f"{self.path}: read back with sha256 {found}, wrote {wrote}")
+        with translated(self.path):
+            try:
+                os.link(self._temporary, self.path)
+            except FileExistsError:
+                if digest(self.path) != wrote:
+                    raise ConfigError(
+                        f"{self.path} exists with other bytes; choose another --output, or remove that data set"
+                    ) from None
+            self._temporary.unlink()
+            sync_folder(self.path.parent)
+
+    def discard(self) -> None:
+        """Remove what was written."""
+        self._file.close()
+        self._temporary.unlink(missing_ok=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.discard()
+
+
+def write(path: Path, data: bytes) -> Artifact:
+    """Put ``data`` at ``path`` in one step; folders are made."""
+    make_folder(path.parent)
+    with Writer(path) as out:
+        out.write(data)
+    return out.artifact
+
+
+def digest(path: Path) -> str:
+    """sha256 of a file's bytes."""
+    with translated(path), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def publish(parts: list[Path], target: Path, prefix: bytes = b"") -> Artifact:
+    """Join ``prefix`` and ``parts`` into ``target``: written beside it, synced, read back and hashed, then named.
+
+    Never replaces a file: a target that holds the same bytes is left alone, so a repeated publish is harmless. Raises
+    ``ConfigError`` when it holds others, ``StorageError`` when the disk gives back something else than was written.
+    """
+    make_folder(target.parent)
+    with Writer(target) as out:
+        out.write(prefix)
+        for part in parts:
+            with translated(part), part.open("rb") as file:
+                while block := file.read(COPY_BYTES):
+                    out.write(block)
+        out.close_as_new()
+    return out.artifact
+
+
+def make_folder(path: Path) -> None:
+    """Create a folder and its parents."""
+    with translated(path):
+        path.mkdir(parents=True, exist_ok=True)
+
+
+def sync_folder(path: Path) -> None:
+    """Make renames in a folder survive a power cut."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def free_bytes(path: Path) -> int:
+    """Free space for this user where ``path`` is, or would be once its folders are made."""
+    while not path.exists():
+        path = path.parent
+    with translated(path):
+        return shutil.disk_usage(path).free

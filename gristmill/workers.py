@@ -1,0 +1,256 @@
+"""CPU work in child processes, without Prefect in them and without pickle between.
+
+``call(function, **arguments)`` runs a module-level function in a child that is kept for the next call, so tokenizers
+stay warm. A child is a spawned interpreter that reads one JSON request a line and answers with JSON lines; it ends
+when its parent does, and killing it fails only the call it was working on.
+"""
+
+import contextlib
+import importlib
+import os
+import queue
+import selectors
+import subprocess
+import sys
+import threading
+import time
+import traceback
+import typing
+from collections.abc import Callable
+from typing import Any, BinaryIO, TypeVar
+
+import msgspec
+from pydantic import BaseModel
+
+from gristmill import errors, progress
+from gristmill.errors import GristmillError, WorkerLost
+
+Result = TypeVar("Result")
+Listener = Callable[[int, int], None]
+
+ONE_THREAD = {
+    "RAYON_NUM_THREADS": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "ARROW_IO_THREADS": "1",
+}
+"""One process a core: the libraries' own threads would only fight over it."""
+
+
+class Stopped(GristmillError):
+    """The run was told to stop; never retried."""
+
+
+def call(
+    function: Callable[..., Result],
+    *,
+    listener: Listener | None = None,
+    seconds: float | None = None,
+    **arguments: Any,
+) -> Result:
+    """Run ``function(**arguments)`` in a child process and return its result.
+
+    Arguments and result are msgspec Structs, pydantic models or JSON-able values, typed by the function's annotations.
+    ``listener(documents, bytes)`` hears of progress. After ``seconds`` the child is killed. Raises what the function
+    raised when it is a ``GristmillError``, ``WorkerLost`` when the child died, ``RuntimeError`` with the child's
+    traceback for a bug of ours.
+    """
+    request = {"function": f"{function.__module__}:{function.__qualname__}", "arguments": arguments}
+    child = _pool.take()
+    try:
+        answer = child.ask(msgspec.json.encode(request, enc_hook=_plain), listener, seconds)
+    except BaseException:
+        child.kill()
+        if _pool.stopped:
+            raise Stopped("the run was stopped; the same command resumes it") from None
+        raise
+    _pool.give_back(child)
+    if "error" in answer:
+        raise _raised(answer["error"])
+    return typing.cast(Result, _typed(answer["result"], typing.get_type_hints(function)["return"]))
+
+
+def stop() -> None:
+    """Kill every child and refuse new work until ``start``; calls under way raise ``Stopped``."""
+    _pool.stop()
+
+
+def start() -> None:
+    """Accept work again after a ``stop``."""
+    _pool.stopped = False
+
+
+def close() -> None:
+    """End the idle children; the next call starts fresh ones."""
+    _pool.close()
+
+
+class _Child:
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "gristmill.workers"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, **ONE_THREAD},
+            start_new_session=True,  # Ctrl-C is the parent's to handle
+        )
+
+    def ask(self, request: bytes, listener: Listener | None, seconds: float | None) -> dict[str, Any]:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        deadline = None if seconds is None else time.monotonic() + seconds
+        try:
+            self._process.stdin.write(request + b"\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise self._lost() from None
+        while True:
+            self._wait(deadline, seconds)
+            line = self._process.stdout.readline()
+            if not line.endswith(b"\n"):
+                raise self._lost()
+            answer: dict[str, Any] = msgspec.json.decode(line)
+            if "progress" not in answer:
+                return answer
+            if listener is not None:
+                listener(*answer["progress"])
+
+    def _wait(self, deadline: float | None, seconds: float | None) -> None:
+        if deadline is None:
+            return
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._process.stdout, selectors.EVENT_READ)  # type: ignore[arg-type]
+            if not selector.select(max(0.0, deadline - time.monotonic())):
+                raise WorkerLost(f"worker process {self._process.pid} was killed: no result within {seconds} s")
+
+    def _lost(self) -> WorkerLost:
+        code = self._process.wait()
+        how = f"was killed by signal {-code}" if code < 0 else f"ended with status {code}"
+        hint = " (out of memory? use fewer --workers)" if code == -9 else ""
+        return WorkerLost(f"worker process {self._process.pid} {how}{hint}")
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+
+
+class _Pool:
+    """Children that wait for work, last used first. As many exist as calls were ever under way at once."""
+
+    def __init__(self) -> None:
+        self._idle: queue.LifoQueue[_Child] = queue.LifoQueue()
+        self._all: set[_Child] = set()
+        self._lock = threading.Lock()
+        self.stopped = False
+
+    def take(self) -> _Child:
+        with self._lock:
+            if self.stopped:
+                raise Stopped("the run was stopped; the same command resumes it")
+            with contextlib.suppress(queue.Empty):
+                return self._idle.get_nowait()
+            child = _Child()
+            self._all.add(child)
+            return child
+
+    def give_back(self, child: _Child) -> None:
+        self._idle.put(child)
+
+    def stop(self) -> None:
+        with self._lock:
+            self.stopped = True
+            self._kill_all()
+
+    def close(self) -> None:
+        with self._lock:
+            self._kill_all()
+
+    def _kill_all(self) -> None:
+        for child in self._all:
+            child.kill()
+        self._all.clear()
+        self._idle = queue.LifoQueue()
+
+
+_pool = _Pool()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    raise TypeError(f"{type(value).__name__} cannot be sent to a worker process")
+
+
+def _typed(value: Any, hint: Any) -> Any:
+    if isinstance(hint, type) and issubclass(hint, BaseModel):
+        return hint.model_validate(value)
+    return msgspec.convert(value, hint)
+
+
+def _raised(error: dict[str, str]) -> Exception:
+    kind = getattr(errors, error["type"], None)
+    if kind is errors.InputError:
+        return errors.InputError(error["message"], error["reason"])
+    if kind is not None:
+        return typing.cast(Exception, kind(error["message"]))
+    return RuntimeError(f"in a worker process: {error['message']}\n{error['trace']}")
+
+
+def serve(requests: BinaryIO, answers: BinaryIO) -> None:
+    """The child's loop: one JSON request a line in, progress and one result or error out."""
+
+    def answer(document: dict[str, Any]) -> None:
+        answers.write(msgspec.json.encode(document, enc_hook=_plain) + b"\n")
+        answers.flush()
+
+    for line in _lines_until_orphaned(requests):
+        progress.listen(lambda documents, nbytes: answer({"progress": [documents, nbytes]}))
+        try:
+            result = _perform(msgspec.json.decode(line))
+        except Exception as error:  # noqa: BLE001  everything a stage raises goes to the parent, which decides
+            progress.listen(None)
+            answer({"error": _described(error)})
+        else:
+            progress.listen(None)
+            answer({"result": result})
+
+
+def _lines_until_orphaned(requests: BinaryIO) -> "typing.Iterator[bytes]":
+    """Requests as they come. The reading thread ends the process when the parent's end of the pipe closes."""
+    waiting: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+
+    def read() -> None:
+        for line in requests:
+            waiting.put(line)
+        os._exit(0)
+
+    threading.Thread(target=read, daemon=True).start()
+    while True:
+        yield waiting.get()
+
+
+def _perform(request: dict[str, Any]) -> Any:
+    module, _, name = request["function"].partition(":")
+    function = getattr(importlib.import_module(module), name)
+    hints = typing.get_type_hints(function)
+    return function(**{key: _typed(value, hints[key]) for key, value in request["arguments"].items()})
+
+
+def _described(error: Exception) -> dict[str, str]:
+    return {
+        "type": type(error).__name__ if isinstance(error, GristmillError) else "",
+        "message": str(error) if isinstance(error, GristmillError) else f"{type(error).__name__}: {error}",
+        "reason": getattr(error, "reason", ""),
+        "trace": traceback.format_exc(),
+    }
+
+
+if __name__ == "__main__":
+    protocol = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever a library prints must not enter the protocol
+    serve(sys.stdin.buffer, protocol)

@@ -1,0 +1,14 @@
+"""clean: rules and filters on one shard."""
+
+from prefect import task
+
+from gristmill.config import PrepareConfig
+from gristmill.stages import clean as stage
+from gristmill.types import ShardRef, StageReport
+from tasks.run import OPTIONS, in_worker
+
+
+@task(name="clean", task_run_name="clean-{shard.name}", tags={"clean"}, **OPTIONS)
+def clean(shard: ShardRef, fetched: StageReport, config: PrepareConfig) -> StageReport:
+    """Rewrite and filter a shard's documents, each drop with a reason."""
+    return in_worker("clean", stage.clean, config, shard=shard, fetched=fetched)

@@ -1,0 +1,14 @@
+"""fetch: one input shard into Arrow."""
+
+from prefect import task
+
+from gristmill.config import PrepareConfig
+from gristmill.stages import fetch as stage
+from gristmill.types import ShardRef, StageReport
+from tasks.run import OPTIONS, in_worker
+
+
+@task(name="fetch", task_run_name="fetch-{shard.name}", tags={"fetch"}, **OPTIONS)
+def fetch(shard: ShardRef, config: PrepareConfig) -> StageReport:
+    """Read a shard, quarantine what cannot be used."""
+    return in_worker("fetch", stage.fetch, config, shard=shard)

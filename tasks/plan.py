@@ -1,0 +1,18 @@
+"""plan: list and number the input."""
+
+from prefect import task
+
+from gristmill.config import PrepareConfig
+from gristmill.stages import plan as stage
+from gristmill.stages.publish import check_output
+from gristmill.types import Plan
+from tasks.run import OPTIONS
+
+
+@task(name="plan", tags={"plan"}, **OPTIONS)
+def plan(config: PrepareConfig) -> Plan:
+    """Every input shard in global order; refuses a run that cannot fit on the disk or would mix data sets."""
+    planned = stage.plan(config)
+    check_output(config, planned.shards)
+    stage.check_space(planned, config)
+    return planned

@@ -1,0 +1,46 @@
+"""publish: the manifest last, then what people see of the run."""
+
+from prefect import task
+from prefect.artifacts import create_markdown_artifact, create_table_artifact
+
+from gristmill import storage
+from gristmill.config import PrepareConfig
+from gristmill.manifest import MANIFEST
+from gristmill.reporting.summary import summary
+from gristmill.reporting.tables import input_rows, published_rows
+from gristmill.stages import publish as stage
+from gristmill.types import Manifest, StageReport
+from tasks.run import OPTIONS, watch
+from tasks.ingest import Ingested
+from tasks.tokenize import Tokenized
+
+
+@task(name="publish", task_run_name="publish", tags={"publish"}, **OPTIONS)
+def publish(
+    ingested: Ingested, tokenized: Tokenized, uploaded: list[StageReport], config: PrepareConfig
+) -> dict[str, object]:
+    """Check that everything adds up, write the manifest, record the artifacts; returns where the data set is."""
+    manifest = stage.publish(
+        stage.Results(
+            shards=ingested.plan.shards,
+            fetched=ingested.fetched,
+            cleaned=ingested.cleaned,
+            decided=tokenized.decided,
+            tokenizer=tokenized.tokenizer,
+            tokenized=tokenized.shards,
+            uploaded=uploaded,
+            failed=ingested.failed,
+        ),
+        config,
+    )
+    record(manifest, config)
+    return {"manifest": str(storage.local(config.destination) / MANIFEST), "sha256": manifest.sha256, **manifest.totals}
+
+
+def record(manifest: Manifest, config: PrepareConfig) -> None:
+    """The artifacts of a finished run: published files, input shards, the summary."""
+    place = str(storage.local(config.destination).absolute() / MANIFEST)
+    create_table_artifact(published_rows(manifest), key="shard-report", description=f"Published files of {place}")
+    create_table_artifact(input_rows(manifest), key="input-report", description="What became of every input shard")
+    create_markdown_artifact(summary(manifest), key="corpus-report", description=f"Summary of {place}")
+    watch.update(1.0)

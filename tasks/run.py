@@ -1,0 +1,123 @@
+"""What all tasks share: how one runs a stage in a worker process, when it is retried, how many run at once."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from uuid import UUID
+
+from prefect import Task
+from prefect.artifacts import create_progress_artifact, update_progress_artifact
+from prefect.cache_policies import NO_CACHE
+from prefect.futures import PrefectFuture, as_completed
+from prefect.logging import get_run_logger
+from prefect.task_runners import ThreadPoolTaskRunner
+
+from gristmill import workers
+from gristmill.config import PrepareConfig
+from gristmill.errors import StorageError
+from gristmill.reporting.board import Board
+from gristmill.types import StageReport
+
+Call = dict[str, Any]
+
+
+def is_storage_error(_task: object, _run: object, state: Any) -> bool:
+    """Only trouble with the surroundings is worth another try; bad data and bad settings stay bad."""
+    return isinstance(state.result(raise_on_failure=False), StorageError)
+
+
+OPTIONS: dict[str, Any] = {
+    "retries": 3,
+    "retry_delay_seconds": [1, 5, 25],
+    "retry_jitter_factor": 0.5,
+    "retry_condition_fn": is_storage_error,
+    "cache_policy": NO_CACHE,  # the reports in the work area are the cache
+    "persist_result": False,
+}
+
+PROGRESS_SECONDS = 1.0
+"""An update of the progress artifact costs about 30 ms."""
+
+
+class Watch:
+    """The board of the current run and its progress artifact."""
+
+    def __init__(self) -> None:
+        self.board = Board()
+        self._artifact: UUID | None = None
+        self._updated = 0.0
+
+    def begin(self) -> None:
+        """Start counting from zero."""
+        self.board = Board()
+        self._artifact = UUID(str(create_progress_artifact(0.0, key="progress", description="Work done so far")))
+
+    def update(self, share: float | None = None) -> None:
+        """Bring the artifact up to date, at most once a second; with ``share``, at once."""
+        now = time.monotonic()
+        if self._artifact is None or (share is None and now - self._updated < PROGRESS_SECONDS):
+            return
+        self._updated = now
+        update_progress_artifact(self._artifact, progress=100 * (self.board.share() if share is None else share))
+
+
+watch = Watch()
+
+
+def in_worker(stage: str, function: Callable[..., StageReport], config: PrepareConfig, **arguments: Any) -> StageReport:
+    """Run a stage function in a worker process, count it on the board and log one line."""
+    report = workers.call(
+        function,
+        listener=lambda documents, nbytes: watch.board.advance(stage, documents, nbytes),
+        seconds=config.execution.shard_seconds,
+        config=config,
+        **arguments,
+    )
+    watch.board.finish(stage, reused=report.reused)
+    what = "reused" if report.reused else f"{report.seconds:.2f} s"
+    get_run_logger().info(
+        "%s %05d: %s, %d documents in, %d out, %d tokens", stage, report.shard, what, report.docs_in, report.docs_out, report.tokens
+    )
+    return report
+
+
+def each(task: Task[..., Any], calls: list[Call], config: PrepareConfig) -> list[Any]:
+    """Submit one task run per call, wait for all, and return results or exceptions in the order of ``calls``.
+
+    Whatever interrupts the wait (Ctrl-C, a cancelled run) stops the worker processes at once.
+    """
+    tried = task.with_options(retries=config.execution.retries)
+    try:
+        with ThreadPoolTaskRunner(max_workers=config.execution.worker_count()) as runner:
+            futures: list[PrefectFuture[Any]] = [runner.submit(task=tried, parameters=call) for call in calls]
+            for _ in as_completed(futures):
+                watch.update()
+            return [future.result(raise_on_failure=False) for future in futures]
+    except BaseException:
+        workers.stop()
+        raise
+
+
+def raise_failed(results: list[Any]) -> None:
+    """Raise the first exception among results; the others are named in a note."""
+    failures = [result for result in results if isinstance(result, BaseException)]
+    if failures:
+        for other in failures[1:]:
+            failures[0].add_note(f"also failed: {other}")
+        raise failures[0]
+
+
+@contextmanager
+def running() -> Iterator[None]:
+    """Around the body of a flow: the board is shown, and no worker process outlives it."""
+    workers.start()
+    watch.begin()
+    try:
+        with watch.board:
+            yield
+    except BaseException:
+        workers.stop()
+        raise
+    finally:
+        workers.close()

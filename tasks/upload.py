@@ -1,0 +1,34 @@
+"""upload: put every output file in place and count what arrived."""
+
+from prefect import task
+
+from gristmill.config import PrepareConfig
+from gristmill.stages import upload as stage
+from gristmill.types import PlannedFile, StageReport
+from tasks.run import OPTIONS, each, in_worker, raise_failed, watch
+from tasks.dedup import Reports
+from tasks.pack import Packed
+from tasks.tokenize import Tokenized
+
+
+@task(name="upload", task_run_name="upload-{file.format}-{file.index:05d}", tags={"upload"}, **OPTIONS)
+def upload(file: PlannedFile, packed: Reports, tokenizer: StageReport, config: PrepareConfig) -> StageReport:
+    """One output file, recounted from its published bytes."""
+    return in_worker("upload", stage.upload, config, file=file, packed=packed.reports, tokenizer=tokenizer)
+
+
+def upload_files(packed: Packed, tokenized: Tokenized, config: PrepareConfig) -> list[StageReport]:
+    """Fan out over the output files."""
+    watch.board.begin("upload", len(packed.layout.files))
+    calls = [
+        {
+            "file": file,
+            "packed": Reports(reports=[packed.pieces[number] for number in file.pieces]),
+            "tokenizer": tokenized.tokenizer,
+            "config": config,
+        }
+        for file in packed.layout.files
+    ]
+    uploaded = each(upload, calls, config)
+    raise_failed(uploaded)
+    return uploaded

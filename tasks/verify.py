@@ -1,0 +1,22 @@
+"""verify: published bytes against the manifest."""
+
+from prefect import task
+from prefect.artifacts import create_markdown_artifact
+
+from gristmill import workers
+from gristmill.errors import VerificationError
+from gristmill.reporting.tables import escape
+from gristmill.stages import verify as stage
+from tasks.run import OPTIONS
+
+
+@task(name="verify", task_run_name="verify", tags={"verify"}, **OPTIONS)
+def verify_output(output: str) -> dict[str, int]:
+    """Check every file; raises ``VerificationError`` with the first problem after all are recorded."""
+    found = workers.call(stage.verify, output=output)
+    lines = [f"{found.files:,} files, {found.documents:,} documents, {found.tokens:,} ids, {found.bytes:,} bytes", ""]
+    lines += [f"- {escape(problem)}" for problem in found.problems] or ["All as recorded."]
+    create_markdown_artifact("\n".join(lines), key="verification", description=f"Verification of {output}")
+    if found.problems:
+        raise VerificationError(f"{len(found.problems)} problems; the first: {found.problems[0]}")
+    return {"files": found.files, "documents": found.documents, "tokens": found.tokens, "bytes": found.bytes}

@@ -1,0 +1,62 @@
+import slow
+from hypothesis import given
+from hypothesis import strategies as st
+from texts import ANY_TEXT, documents, sample
+
+from gristmill.cleaning._line_ends import CLOSERS, STOPS, WIDE_STOPS
+from gristmill.cleaning.c4 import C4
+
+MARKS = st.lists(st.text('a. )"\n?\u3002\u300d\uff01\u4e2d', max_size=20))
+
+
+def sentences(line: str) -> int:
+    count = 1
+    for place, char in enumerate(line):
+        rest = line[place + 1 :]
+        if char in WIDE_STOPS:
+            count += bool(rest) and rest[0] not in WIDE_STOPS and not (len(rest) == 1 and rest in CLOSERS)
+        elif char in STOPS:
+            closed = rest[:1] != "" and rest[:1] in CLOSERS and rest[1:2].isspace()
+            count += rest[:1].isspace() or closed
+    return count
+
+
+def judge(text: str, rule: C4) -> str | None:
+    lowered = text.encode().lower().decode()
+    if any(phrase in lowered for phrase in rule.phrases):
+        return "lorem_ipsum"
+    if any(bracket in text for bracket in rule.brackets):
+        return "curly_bracket"
+    return "too_few_sentences" if sum(map(sentences, slow.lines(text))) < rule.min_sentences else None
+
+
+def test_real_and_odd_documents_match_the_slow_rule() -> None:
+    """Sentences counted by ASCII marks alone would drop every Chinese page of one paragraph."""
+    texts = sample()
+    for rule in (C4(), C4(brackets="", min_sentences=40)):
+        wanted = [judge(text, rule) for text in texts]
+        assert rule.reasons(documents(texts)).to_pylist() == wanted
+        assert 50 < wanted.count("too_few_sentences") < len(texts) - 50
+
+
+@given(MARKS | st.lists(ANY_TEXT), st.integers(0, 8))
+def test_any_text_matches_the_slow_rule(texts: list[str], min_sentences: int) -> None:
+    rule = C4(min_sentences=min_sentences)
+    assert rule.reasons(documents(texts)).to_pylist() == [judge(text, rule) for text in texts]
+
+
+def test_the_rules_in_their_order() -> None:
+    five = "One. Two. Three! Four? Five."
+    texts = [
+        five,
+        five + " Lorem Ipsum {",
+        five + "{",
+        "One. Two.",
+        "\u4e00\u3002\u4e8c\u3002\u4e09\uff01\u56db\uff1f\u4e94\u3002",
+    ]
+    wanted = [None, "lorem_ipsum", "curly_bracket", "too_few_sentences", None]
+    assert C4().reasons(documents(texts)).to_pylist() == wanted
+
+
+def test_a_phrase_over_the_edge_of_two_documents_is_none() -> None:
+    assert C4(min_sentences=0).reasons(documents(["lorem ", "ipsum"])).to_pylist() == [None, None]

@@ -1,0 +1,49 @@
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from texts import ANY_TEXT, odd_texts, real_texts, strings
+
+from gristmill.cleaning.unicode import Unicode
+from gristmill.errors import ConfigError
+
+FORMS = ["NFC", "NFD", "NFKC", "NFKD"]
+
+
+def known(text: str) -> bool:
+    """Arrow's Unicode tables are newer than those of Python: only characters that both know can be compared."""
+    return all(unicodedata.category(char) != "Cn" for char in text)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_real_documents_come_out_as_python_normalises_them(form: str) -> None:
+    """A skipped document that did need the form would leave two spellings of a word in the corpus."""
+    texts = [text for text in (*real_texts(), *odd_texts()) if known(text)]
+    wanted = [unicodedata.normalize(form, text) for text in texts]
+    assert Unicode(form=form).rewrite(strings(texts)).to_pylist() == wanted
+    assert wanted != texts
+    assert len(texts) > 900
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_character_that_python_would_change_is_seen(form: str) -> None:
+    """The shortcut by byte value must not pass over a character that the form changes."""
+    assigned = [chr(code) for code in range(0x20, 0x30000) if unicodedata.category(chr(code)) not in ("Cs", "Cn")]
+    changed = [text for text in assigned if unicodedata.normalize(form, text) != text]
+    rewritten = Unicode(form=form).rewrite(strings(changed)).to_pylist()
+    assert len(changed) > 1000
+    assert rewritten == [unicodedata.normalize(form, text) for text in changed]
+
+
+@given(st.lists(ANY_TEXT), st.sampled_from(FORMS))
+def test_twice_is_once(texts: list[str], form: str) -> None:
+    rule = Unicode(form=form)
+    once = rule.rewrite(strings(texts))
+    assert once.null_count == 0
+    assert rule.rewrite(once).equals(once)
+
+
+def test_an_unknown_form_is_refused() -> None:
+    with pytest.raises(ConfigError, match="NFX"):
+        Unicode.parse({"form": "NFX"})
