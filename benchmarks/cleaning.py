@@ -19,7 +19,6 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gristmill.cleaning._cascade import verdicts
 from gristmill.cleaning.base import Cleaner, Filter, Rule
 from gristmill.plugins import load
 from gristmill.types import DOCUMENT_SCHEMA
@@ -55,7 +54,7 @@ class Measured:
         return documents.set_column(1, DOCUMENT_SCHEMA.field("text"), texts)
 
     def reasons(self, documents: pa.RecordBatch) -> pa.StringArray:
-        """The filter's reasons; so a run of these can stand for a run of filters."""
+        """The reasons for the batch."""
         assert isinstance(self.cleaner, Filter)
         self.nbytes += size(documents)
         start = time.process_time()
@@ -81,16 +80,16 @@ def batches(folder: Path, documents: int) -> Iterator[pa.RecordBatch]:
 
 
 def run(cascade: list[Measured], documents: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch after all cleaners; their measures grow."""
-    for is_rule, group in groupby(cascade, lambda step: isinstance(step.cleaner, Rule)):
-        steps = list(group)
+    """The batch after all cleaners; their measures grow. Filters in a row judge the same batch."""
+    for is_rule, steps in groupby(cascade, lambda step: isinstance(step.cleaner, Rule)):
         if is_rule:
             for step in steps:
                 documents = step.rewrite(documents)
             continue
         kept = pa.array([True] * len(documents))
-        for step, reasons in zip(steps, verdicts(steps, documents), strict=True):  # type: ignore[arg-type]
-            step.dropped.update(reasons.drop_null().to_pylist())
+        for step in steps:
+            reasons = step.reasons(documents)
+            step.dropped.update(reasons.filter(kept).drop_null().to_pylist())
             kept = pc.and_(kept, pc.is_null(reasons))
         documents = documents.filter(kept)
     return documents

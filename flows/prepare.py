@@ -16,7 +16,7 @@ from tasks.ingest import ingest
 from tasks.pack import pack_pieces
 from tasks.plan import plan
 from tasks.publish import publish
-from tasks.run import running
+from tasks.run import dated, running
 from tasks.tokenize import tokenize_shards
 from tasks.upload import upload_files
 
@@ -24,6 +24,7 @@ from tasks.upload import upload_files
 @flow(name="prepare", flow_run_name="{config.dataset}", log_prints=False, persist_result=False)
 def prepare(config: PrepareConfig = PrepareConfig()) -> dict[str, object]:  # noqa: B008  a frozen value
     """Plan the input, fetch and clean every shard, drop duplicates, tokenize, pack, upload, and publish the proof."""
+    config = dated(config)
     with running():
         planned = plan(config)
         ingested = ingest(planned, config)

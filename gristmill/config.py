@@ -1,5 +1,6 @@
 """The configuration that a user writes: what to make, never how many processes make it."""
 
+import datetime
 import hashlib
 import os
 from pathlib import Path
@@ -72,7 +73,7 @@ class PrepareConfig(BaseModel):
     formats: list[Annotated[Format, Room("formats")]] = several(
         "formats", "nanogpt", description="One output a kind.", least=1
     )
-    output: str = Field("", description="Where the data set goes; default: out/<dataset>.")
+    output: str = Field("", description="Where the data set goes; {date} becomes the day of the run; default: out/<dataset>.")
     on_bad_document: Literal["quarantine", "fail"] = Field("quarantine", description="What a document that cannot be used does.")
     max_quarantined_share: float = Field(0.01, ge=0, le=1, description="Share of unusable documents that fails the run.")
     on_bad_file: Literal["fail", "quarantine"] = Field("fail", description="What a damaged input file does.")
@@ -89,6 +90,12 @@ class PrepareConfig(BaseModel):
     def destination(self) -> str:
         """The output URI."""
         return self.output or f"out/{self.dataset}"
+
+    def dated(self, day: datetime.date) -> Self:
+        """The same with ``{date}`` in ``output`` replaced by ``day``: a nightly run makes a data set of its own."""
+        if "{date}" not in self.output:
+            return self
+        return self.model_copy(update={"output": self.output.replace("{date}", day.isoformat())})
 
     def source(self, label: str) -> Source:
         """The source of this name."""
@@ -144,9 +151,16 @@ def read(path: str | None, settings: dict[str, Any]) -> PrepareConfig:
     for key, value in settings.items():
         top = key.partition(".")[0]
         if top != key and top in defaults and isinstance(document, dict):
-            document.setdefault(top, defaults[top])
+            document.setdefault(top, _bare(defaults[top]))
         _assign(document, key, value)
     return parse(document, path or "default configuration")
+
+
+def _bare(value: Any) -> Any:
+    """Default plugins without their settings: another kind that is laid over one must not inherit its seed or size."""
+    if isinstance(value, list):
+        return [_bare(entry) for entry in value]
+    return {"kind": value["kind"]} if "kind" in value else value
 
 
 def _yaml(path: Path) -> Any:
@@ -155,9 +169,10 @@ def _yaml(path: Path) -> Any:
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: cannot read the configuration: {error}") from None
     try:
-        return yaml.load(text, Loader=_StrictLoader) or {}  # noqa: S506  a SafeLoader that refuses repeated keys
+        document = yaml.load(text, Loader=_StrictLoader)  # noqa: S506  a SafeLoader that refuses repeated keys
     except yaml.YAMLError as error:
         raise ConfigError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
+    return {} if document is None else document
 
 
 class _StrictLoader(yaml.SafeLoader):

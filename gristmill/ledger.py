@@ -69,7 +69,7 @@ def standing(folder: Path) -> StageReport | None:
     """
     try:
         report = msgspec.json.decode((folder / REPORT).read_bytes(), type=StageReport)
-    except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
+    except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError, AssertionError):  # counts that do not add up
         return None
     whole = all(_has_size(artifact) for artifact in report.artifacts.values())
     return report if whole else None
@@ -111,20 +111,4 @@ def discard(folder: Path) -> None:
 
 def sweep(work: str) -> int:
     """Remove temporary folders of processes that are gone; returns how many."""
-    swept = 0
-    for folder in storage.local(work).glob(f"*/{storage.TEMPORARY}*"):
-        owner = folder.name.removeprefix(storage.TEMPORARY).partition("-")[0]
-        if owner.isdigit() and not _alive(int(owner)):
-            discard(folder)
-            swept += 1
-    return swept
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+    return storage.sweep(storage.local(work).glob(f"*/{storage.TEMPORARY}*"))

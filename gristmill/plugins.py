@@ -35,7 +35,8 @@ class Plugin(BaseModel):
 
     def identity(self) -> dict[str, Any]:
         """What determines the bytes it makes, for fingerprints: the settings and the version of the code."""
-        return {**self.settings(), "version": self.version}
+        nested = {name: found for name, value in self if (found := _identities(value)) is not None}
+        return {**self.settings(), **nested, "version": self.version}
 
     @classmethod
     def parse(cls, settings: dict[str, Any]) -> Self:
@@ -44,6 +45,13 @@ class Plugin(BaseModel):
             return cls.model_validate(settings)
         except ValidationError as error:
             raise ConfigError(f"{cls.kind()}: {explain(error, cls)}") from None
+
+
+def _identities(value: Any) -> Any:
+    """Identities of the plugins that a field holds; None where it holds something else."""
+    if isinstance(value, list) and value and all(isinstance(entry, Plugin) for entry in value):
+        return [entry.identity() for entry in value]
+    return value.identity() if isinstance(value, Plugin) else None
 
 
 def kinds(room: str) -> list[str]:
@@ -79,13 +87,24 @@ def load(room: str, settings: Any) -> Plugin:
 
 def explain(error: ValidationError, model: type[BaseModel]) -> str:
     """One line for a pydantic error: the key, what is wrong with it, and the keys that are accepted."""
-    first = error.errors(include_url=False)[0]
+    found = error.errors(include_url=False)
+    # A misspelt key is also missing under its right name; the misspelling is what the user has to see.
+    first = next((entry for entry in found if entry["type"] == "extra_forbidden"), found[0])
     place = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
+        for part in first["loc"][:-1]:
+            model = _model_within(model, part)
         return f"unknown key {place!r}; there are: {', '.join(sorted(model.model_fields))}"
     if first["type"] == "plugin":
         return f"{place}: {first['msg']}"
     return f"{place}: {first['msg']} (got {first.get('input')!r:.60})" if place else first["msg"]
+
+
+def _model_within(model: type[BaseModel], key: int | str) -> type[BaseModel]:
+    """The model that a field holds, or ``model`` itself where the field holds none."""
+    field = model.model_fields.get(str(key))
+    inner = field.annotation if field is not None else None
+    return inner if isinstance(inner, type) and issubclass(inner, BaseModel) else model
 
 
 class Room:

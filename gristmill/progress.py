@@ -23,7 +23,7 @@ _meter = _Meter()
 
 def listen(listener: Callable[[int, int], None] | None) -> None:
     """Call ``listener(documents, bytes)`` with what was done since its last call; None tells the rest and stops."""
-    if _meter.listener is not None and _meter.documents:
+    if _meter.listener is not None and (_meter.documents or _meter.nbytes):
         _meter.listener(_meter.documents, _meter.nbytes)
     _meter.listener = listener
     _meter.documents = _meter.nbytes = 0

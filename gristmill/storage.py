@@ -3,11 +3,12 @@
 A writer never opens a final name. Whatever kills the process leaves at most a file whose name starts with ``.tmp-``.
 """
 
+import contextlib
 import errno
 import hashlib
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -44,7 +45,7 @@ def wrap(error: OSError, path: Path) -> GristmillError:
     where = error.filename or path
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return NoSpaceError(f"{where}: no space left to write; free some, or choose another --work or --output")
-    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR):
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST):
         return ConfigError(f"{where}: {os.strerror(error.errno).lower()}; choose a place that this user can write to")
     return StorageError(f"{where}: {error.strerror or error}")
 
@@ -122,7 +123,8 @@ class Writer:
 
     def discard(self) -> None:
         """Remove what was written."""
-        self._file.close()
+        with contextlib.suppress(OSError):  # on a full disk closing fails like the write that led here
+            self._file.close()
         self._temporary.unlink(missing_ok=True)
 
     def __enter__(self) -> Self:
@@ -131,9 +133,10 @@ class Writer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is None:
-            self.close()
-        else:
+        try:
+            if kind is None:
+                self.close()
+        finally:
             self.discard()
 
 
@@ -168,6 +171,30 @@ def publish(parts: list[Path], target: Path, prefix: bytes = b"") -> Artifact:
     return out.artifact
 
 
+def sweep(temporaries: Iterable[Path]) -> int:
+    """Remove the temporary files and folders among these whose process is gone; returns how many."""
+    swept = 0
+    for path in list(temporaries):
+        owner = path.name.removeprefix(TEMPORARY).partition("-")[0]
+        if owner.isdigit() and not _alive(int(owner)):
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+            swept += 1
+    return swept
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
 def make_folder(path: Path) -> None:
     """Create a folder and its parents."""
     with translated(path):
@@ -184,8 +211,13 @@ def sync_folder(path: Path) -> None:
 
 
 def free_bytes(path: Path) -> int:
-    """Free space for this user where ``path`` is, or would be once its folders are made."""
-    while not path.exists():
-        path = path.parent
+    """Free space for this user where the folder ``path`` is, or would be once it is made.
+
+    Raises ``ConfigError`` when a file is in the way.
+    """
     with translated(path):
+        while not path.exists():
+            path = path.parent
+        if not path.is_dir():
+            raise ConfigError(f"{path}: a file is there; give a folder, or a place where one can be made")
         return shutil.disk_usage(path).free

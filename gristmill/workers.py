@@ -9,11 +9,9 @@ import contextlib
 import importlib
 import os
 import queue
-import selectors
 import subprocess
 import sys
 import threading
-import time
 import traceback
 import typing
 from collections.abc import Callable
@@ -61,7 +59,7 @@ def call(
     try:
         answer = child.ask(msgspec.json.encode(request, enc_hook=_plain), listener, seconds)
     except BaseException:
-        child.kill()
+        _pool.drop(child)
         if _pool.stopped:
             raise Stopped("the run was stopped; the same command resumes it") from None
         raise
@@ -95,18 +93,38 @@ class _Child:
             env={**os.environ, **ONE_THREAD},
             start_new_session=True,  # Ctrl-C is the parent's to handle
         )
+        self._expired = ""
+
+    def alive(self) -> bool:
+        """Whether the process is still there."""
+        return self._process.poll() is None
 
     def ask(self, request: bytes, listener: Listener | None, seconds: float | None) -> dict[str, Any]:
+        timer = threading.Timer(threading.TIMEOUT_MAX if seconds is None else seconds, self._expire, [seconds])
+        timer.daemon = True
+        timer.start()
+        try:
+            answer = self._exchange(request, listener)
+        finally:
+            timer.cancel()
+            timer.join()
+        if self._expired:
+            raise self._lost()
+        return answer
+
+    def _expire(self, seconds: float) -> None:
+        self._expired = f"was killed: no result within {seconds} s"
+        self._process.kill()
+
+    def _exchange(self, request: bytes, listener: Listener | None) -> dict[str, Any]:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        deadline = None if seconds is None else time.monotonic() + seconds
         try:
             self._process.stdin.write(request + b"\n")
             self._process.stdin.flush()
         except BrokenPipeError:
             raise self._lost() from None
         while True:
-            self._wait(deadline, seconds)
             line = self._process.stdout.readline()
             if not line.endswith(b"\n"):
                 raise self._lost()
@@ -116,18 +134,10 @@ class _Child:
             if listener is not None:
                 listener(*answer["progress"])
 
-    def _wait(self, deadline: float | None, seconds: float | None) -> None:
-        if deadline is None:
-            return
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._process.stdout, selectors.EVENT_READ)  # type: ignore[arg-type]
-            if not selector.select(max(0.0, deadline - time.monotonic())):
-                raise WorkerLost(f"worker process {self._process.pid} was killed: no result within {seconds} s")
-
     def _lost(self) -> WorkerLost:
         code = self._process.wait()
-        how = f"was killed by signal {-code}" if code < 0 else f"ended with status {code}"
-        hint = " (out of memory? use fewer --workers)" if code == -9 else ""
+        how = self._expired or (f"was killed by signal {-code}" if code < 0 else f"ended with status {code}")
+        hint = " (out of memory? use fewer --workers)" if code == -9 and not self._expired else ""
         return WorkerLost(f"worker process {self._process.pid} {how}{hint}")
 
     def kill(self) -> None:
@@ -153,13 +163,20 @@ class _Pool:
             if self.stopped:
                 raise Stopped("the run was stopped; the same command resumes it")
             with contextlib.suppress(queue.Empty):
-                return self._idle.get_nowait()
+                while not (child := self._idle.get_nowait()).alive():  # killed while it had nothing to do
+                    self._all.discard(child)
+                return child
             child = _Child()
             self._all.add(child)
             return child
 
     def give_back(self, child: _Child) -> None:
         self._idle.put(child)
+
+    def drop(self, child: _Child) -> None:
+        with self._lock:
+            self._all.discard(child)
+        child.kill()
 
     def stop(self) -> None:
         with self._lock:
@@ -204,20 +221,18 @@ def _raised(error: dict[str, str]) -> Exception:
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:
     """The child's loop: one JSON request a line in, progress and one result or error out."""
 
-    def answer(document: dict[str, Any]) -> None:
-        answers.write(msgspec.json.encode(document, enc_hook=_plain) + b"\n")
+    def answer(line: bytes) -> None:
+        answers.write(line + b"\n")
         answers.flush()
 
     for line in _lines_until_orphaned(requests):
-        progress.listen(lambda documents, nbytes: answer({"progress": [documents, nbytes]}))
+        progress.listen(lambda documents, nbytes: answer(msgspec.json.encode({"progress": [documents, nbytes]})))
         try:
-            result = _perform(msgspec.json.decode(line))
+            last = msgspec.json.encode({"result": _perform(msgspec.json.decode(line))}, enc_hook=_plain)
         except Exception as error:  # noqa: BLE001  everything a stage raises goes to the parent, which decides
-            progress.listen(None)
-            answer({"error": _described(error)})
-        else:
-            progress.listen(None)
-            answer({"result": result})
+            last = msgspec.json.encode({"error": _described(error)})
+        progress.listen(None)
+        answer(last)
 
 
 def _lines_until_orphaned(requests: BinaryIO) -> "typing.Iterator[bytes]":
@@ -242,12 +257,15 @@ def _perform(request: dict[str, Any]) -> Any:
 
 
 def _described(error: Exception) -> dict[str, str]:
-    return {
-        "type": type(error).__name__ if isinstance(error, GristmillError) else "",
-        "message": str(error) if isinstance(error, GristmillError) else f"{type(error).__name__}: {error}",
-        "reason": getattr(error, "reason", ""),
+    ours = isinstance(error, GristmillError)
+    fields = {
+        "type": type(error).__name__ if ours else "",
+        "message": str(error) if ours else f"{type(error).__name__}: {error}",
+        "reason": str(getattr(error, "reason", "")),
         "trace": traceback.format_exc(),
     }
+    # a file name that is not UTF-8 holds lone surrogates, which JSON cannot carry
+    return {name: text.encode(errors="backslashreplace").decode() for name, text in fields.items()}
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.futures import PrefectFuture, as_completed
 from prefect.logging import get_run_logger
+from prefect.runtime import flow_run
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from gristmill import workers
@@ -106,6 +107,11 @@ def raise_failed(results: list[Any]) -> None:
         for other in failures[1:]:
             failures[0].add_note(f"also failed: {other}")
         raise failures[0]
+
+
+def dated(config: PrepareConfig) -> PrepareConfig:
+    """``{date}`` in the output is the day for which the run was scheduled, so that a late retry keeps its place."""
+    return config.dated(flow_run.scheduled_start_time.astimezone().date())
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Filters that judge a batch by its tables, and the last batch's tables, kept for the next filter."""
 
 import threading
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -27,14 +28,18 @@ class TableFilter(Filter):
         return pa.concat_arrays(parts) if parts else pa.array([], pa.string())
 
 
+@dataclass(frozen=True, slots=True)
+class _Analysis:
+    """Texts and their tables; the texts are kept so that no other buffer gets the address they are known by."""
+
+    texts: pa.StringArray
+    tables: list[Tables]
+
+
 class _Recent(threading.local):
-    """The texts analysed last on this thread and their tables: filters that follow each other share the analysis.
+    """What was analysed last on this thread."""
 
-    The texts are kept so that their buffers are not reused at the same address while they are the key.
-    """
-
-    texts: pa.StringArray | None = None
-    tables: "list[Tables]" = []  # noqa: RUF012 - replaced, never changed
+    analysis: _Analysis | None = None
 
 
 _recent = _Recent()
@@ -42,14 +47,14 @@ _recent = _Recent()
 
 def tables(texts: pa.StringArray) -> list[Tables]:
     """The tables of the texts, chunk by chunk in order; those of the same buffers as last time are reused."""
-    if _recent.texts is None or _place(_recent.texts) != _place(texts):
-        _recent.tables = _analyse(texts)
-        _recent.texts = texts
-    return _recent.tables
+    analysis = _recent.analysis
+    if analysis is None or _place(analysis.texts) != _place(texts):
+        analysis = _recent.analysis = _Analysis(texts, _analyse(texts))
+    return analysis.tables
 
 
-def _place(texts: pa.StringArray) -> "tuple[int, ...]":
-    return (texts.offset, len(texts), *(buffer.address if buffer else 0 for buffer in texts.buffers()))
+def _place(texts: pa.StringArray) -> list[int]:
+    return [texts.offset, len(texts), *(buffer.address if buffer else 0 for buffer in texts.buffers())]
 
 
 def _analyse(texts: pa.StringArray) -> list[Tables]:

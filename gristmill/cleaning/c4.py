@@ -1,10 +1,10 @@
 """The document rules of the C4 paper; ``c4_lines`` holds the rules for lines and runs before."""
 
-import numpy as np
 from pydantic import Field
 
 from gristmill.cleaning._line_ends import sentences
 from gristmill.cleaning._phrases import documents_with
+from gristmill.cleaning._regex import Phrase
 from gristmill.cleaning._table_filter import TableFilter
 from gristmill.cleaning._tables import Tables
 from gristmill.cleaning._utf8 import Bools
@@ -13,25 +13,18 @@ from gristmill.cleaning._utf8 import Bools
 class C4(TableFilter):
     """Drops placeholder text, code and stubs (Raffel et al. 2020, section 2.2; values as in datatrove).
 
-    A document goes if it holds one of ``phrases`` (reason ``lorem_ipsum``; whatever the case in ASCII), one of
+    A document goes if it holds one of ``phrases`` (reason ``lorem_ipsum``; whatever their case), one of
     ``brackets`` (``curly_bracket``), or fewer than ``min_sentences`` sentences (``too_few_sentences``): one per line,
     and one more for each mark followed by white space, or wide mark, inside a line.
     """
 
-    phrases: tuple[str, ...] = ("lorem ipsum",)
+    phrases: tuple[Phrase, ...] = ("lorem ipsum",)
     brackets: str = "{"
     min_sentences: int = Field(default=5, ge=0)
 
     def failures(self, tables: Tables) -> dict[str, Bools]:
         return {
-            "lorem_ipsum": _holding(tables, self.phrases),
-            "curly_bracket": _holding(tables, tuple(self.brackets)),
+            "lorem_ipsum": documents_with(tables, self.phrases),
+            "curly_bracket": documents_with(tables, tuple(self.brackets)),
             "too_few_sentences": sentences(tables) < self.min_sentences,
         }
-
-
-def _holding(tables: Tables, phrases: tuple[str, ...]) -> Bools:
-    found = np.zeros(len(tables.lengths), np.bool_)
-    for phrase in phrases:
-        found[documents_with(tables, phrase)] = True
-    return found

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from gristmill.cleaning._line_ends import TERMINAL, ends_in_ellipsis, one_of
 from gristmill.cleaning._phrases import lines_with
+from gristmill.cleaning._regex import Phrase
 from gristmill.cleaning._table_filter import tables
 from gristmill.cleaning._tables import Tables
 from gristmill.cleaning._utf8 import NEWLINE, Bools, Spans, Utf8, rows, strings, view, without
@@ -31,7 +32,7 @@ class C4Lines(Rule):
     terminal: str = TERMINAL
     min_words: int = Field(default=3, ge=0)
     max_word_length: int = Field(default=1000, ge=1)
-    phrases: tuple[str, ...] = ("javascript", *POLICIES)
+    phrases: tuple[Phrase, ...] = ("javascript", *POLICIES)
 
     def rewrite(self, texts: pa.StringArray) -> pa.StringArray:
         if self.citations == "remove":
@@ -69,10 +70,10 @@ def _only(part: Tables, kept: Bools) -> pa.StringArray:
     data = part.utf8.data.copy()
     data[stops[followed]] = NEWLINE
     lengths = stops - starts + followed
-    offsets = np.concatenate(([0], np.cumsum(np.bincount(documents, lengths, minlength=len(part.lengths))))).astype(
-        np.int64
-    )
+    sizes = np.bincount(documents, lengths, minlength=len(part.lengths)).astype(np.int64)
     keep = np.zeros(len(data) + 1, np.int8)
     keep[starts] += 1
     keep[starts + lengths] -= 1
-    return strings(Utf8(data[np.cumsum(keep, dtype=np.int8)[:-1].view(np.bool_)], offsets))
+    return strings(
+        Utf8(data[np.cumsum(keep, dtype=np.int8)[:-1].view(np.bool_)], np.concatenate(([0], np.cumsum(sizes))))
+    )

@@ -10,7 +10,7 @@ from gristmill.cleaning._utf8 import Bools
 
 
 class Fineweb(TableFilter):
-    """Drops lists, menus and boilerplate (Penedo et al. 2024, "The FineWeb Datasets", section 3.5).
+    """Drops lists, menus and boilerplate (Penedo et al. 2024, "The FineWeb Datasets"; values as in datatrove).
 
     Shares of lines are over lines that are not empty, stripped of white space. Reasons: ``no_text``;
     ``few_line_ends`` (lines ending in one of ``terminal``); ``short_lines`` (``short_line`` characters or fewer);

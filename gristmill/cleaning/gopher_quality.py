@@ -18,7 +18,7 @@ HASH = ord("#")
 
 
 class GopherQuality(TableFilter):
-    """Drops documents that fail a rule of Rae et al. 2021, "Scaling Language Models", table A1.
+    """Drops documents that fail a rule of Rae et al. 2021, "Scaling Language Models", appendix A.1, quality filter.
 
     A word is what stands between white space; each ideograph, kana and Thai syllable is one. Words without a letter or
     a digit are not counted for ``min_words``, ``max_words`` and the mean length. The mean length is judged where at

@@ -1,5 +1,7 @@
 """The repetition heuristics of the Gopher paper."""
 
+from typing import Annotated
+
 import numpy as np
 from pydantic import Field
 
@@ -11,6 +13,9 @@ from gristmill.cleaning._utf8 import Bools
 TOP = {2: 0.20, 3: 0.18, 4: 0.16}
 DUPLICATE = {5: 0.15, 6: 0.14, 7: 0.13, 8: 0.12, 9: 0.11, 10: 0.10}
 
+Shares = dict[Annotated[int, Field(ge=2)], Annotated[float, Field(ge=0, le=1)]]
+"""The highest share allowed, by the length of the run in words."""
+
 
 class GopherRepetition(TableFilter):
     """Drops documents that repeat themselves, by Rae et al. 2021, "Scaling Language Models", table A1.
@@ -18,7 +23,8 @@ class GopherRepetition(TableFilter):
     Lines and paragraphs that came up before in the document: their share of all, and their characters' share of the
     document's. Runs of n words: the most frequent run (it must occur twice) times its count, ``max_top`` by n; and the
     words inside runs that came up before, each word once, ``max_duplicate`` by n; both as shares of the document's
-    characters. A word is what stands between white space, or one ideograph, kana or Thai syllable.
+    characters. A word is what stands between white space, or one ideograph, kana or Thai syllable; five ideographs are
+    about three words, so sources in Chinese or Japanese want runs about twice as long.
 
     Reasons: ``duplicate_paragraphs``, ``duplicate_paragraph_characters``, ``duplicate_lines``,
     ``duplicate_line_characters``, ``top_<n>_gram``, ``duplicate_<n>_grams``.
@@ -28,8 +34,8 @@ class GopherRepetition(TableFilter):
     max_duplicate_paragraphs: float = Field(default=0.3, ge=0, le=1)
     max_duplicate_line_characters: float = Field(default=0.2, ge=0, le=1)
     max_duplicate_paragraph_characters: float = Field(default=0.2, ge=0, le=1)
-    max_top: dict[int, float] = Field(default=TOP)
-    max_duplicate: dict[int, float] = Field(default=DUPLICATE)
+    max_top: Shares = TOP
+    max_duplicate: Shares = DUPLICATE
 
     def failures(self, tables: Tables) -> dict[str, Bools]:
         paragraphs, lines = tables.paragraphs, tables.lines

@@ -1,6 +1,7 @@
 """``python flows/prepare.py``: read the command line, check everything that can be checked, run, show the result."""
 
 import argparse
+import datetime
 import os
 import sys
 from collections.abc import Callable
@@ -17,10 +18,11 @@ from gristmill.commands import failing_clearly
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError
 from gristmill.manifest import MANIFEST, read_manifest
-from gristmill.reporting.samples import windows
+from gristmill.commands.samples import windows
 from gristmill.reporting.tables import published_rows
 from gristmill.stages.plan import check_space, plan
 from gristmill.stages.publish import check_output
+from gristmill.stages.vocabulary import check_tokenizer
 from gristmill.types import Manifest, Plan
 
 DESCRIPTION = """\
@@ -116,6 +118,7 @@ def _check(options: argparse.Namespace) -> int:
     check_output(config, planned.shards)
     if options.dry_run:
         show_plan(planned, config)
+    check_tokenizer(config)
     check_space(planned, config)
     ledger.sweep(config.execution.work)
     return 0
@@ -129,7 +132,7 @@ def _config(options: argparse.Namespace) -> PrepareConfig:
         settings["execution.work"] = options.work
     if options.workers is not None:
         settings["execution.workers"] = options.workers
-    return configuration.read(options.config, settings)
+    return configuration.read(options.config, settings).dated(datetime.date.today())
 
 
 def _setting(text: str) -> tuple[str, Any]:
@@ -186,7 +189,7 @@ def show(manifest: Manifest, config: PrepareConfig) -> None:
     for number, text in enumerate(windows(storage.local(config.destination), manifest), 1):
         console.print(f"\nwindow {number}", style="bold")
         console.print(text, markup=False, highlight=False)
-    output = Path(config.destination)
+    output = storage.local(config.destination)
     console.print(f"\ndata set  {output}", highlight=False)
     console.print(f"manifest  {output / MANIFEST}  (sha256 {manifest.sha256[:16]})", highlight=False)
     console.print(f"tokenizer {output / 'tokenizer'}  ({manifest.tokenizer.vocab_size:,} ids)", highlight=False)

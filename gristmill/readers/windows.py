@@ -30,7 +30,8 @@ class Windows:
     aligned: ``anywhere``, or ``document`` to start every window where a document starts.
     dtype, eot_id, eot_side: of a bare file; a data set's manifest knows them.
 
-    Raises ``InputError`` when the file is too short for one window, ``ConfigError`` when documents cannot be told.
+    Raises ``InputError`` when the file is too short for one window or ends within an id, ``ConfigError`` when there is
+    no such file or documents cannot be told.
     """
 
     def __init__(
@@ -50,10 +51,9 @@ class Windows:
             self._open_data_set(self.path, split)
         self.length = length
         self._random = np.random.default_rng(seed)
+        self._check_size()
         self._ids = self._map()
         self._drawn = 0
-        if len(self._ids) < length + 1:
-            raise InputError(f"{self.path}: {len(self._ids)} ids are too few for a window of {length} and its target")
         self._starts = self._document_starts() if aligned == "document" else None
 
     def _open_data_set(self, output: Path, split: str) -> None:
@@ -66,6 +66,15 @@ class Windows:
         self.dtype = np.dtype(manifest.dtype).newbyteorder("<")
         self.eot_id, self.eot_side = manifest.tokenizer.eot_id, manifest.eot_side[found[0].format]
 
+    def _check_size(self) -> None:
+        if not self.path.is_file():
+            raise ConfigError(f"{self.path}: no such file; give a .bin file or the folder of a finished data set")
+        size, item = self.path.stat().st_size, self.dtype.itemsize
+        if size % item:
+            raise InputError(f"{self.path}: {size} bytes is no whole number of {self.dtype.name} ids; the file is cut")
+        if size // item < self.length + 1:
+            raise InputError(f"{self.path}: {size // item} ids are too few for a window of {self.length} and its target")
+
     def _map(self) -> np.ndarray:
         return np.memmap(self.path, self.dtype, "r")
 
@@ -76,12 +85,11 @@ class Windows:
         after = int(self.eot_side == "append")
         found = [np.zeros(after, np.int64)]
         for low in range(0, len(self._ids), SCAN_IDS):
-            found.append(np.flatnonzero(self._ids[low : low + SCAN_IDS] == self.eot_id) + low + after)
+            found.append(np.flatnonzero(self._map()[low : low + SCAN_IDS] == self.eot_id) + low + after)
         starts = np.concatenate(found)
         starts = starts[starts <= len(self._ids) - self.length - 1]
         if not len(starts):
             raise InputError(f"{self.path}: no document starts {self.length + 1} ids or more before the end")
-        self._ids = self._map()
         return starts
 
     def batch(self, size: int) -> tuple[np.ndarray, np.ndarray]:

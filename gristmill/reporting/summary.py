@@ -36,7 +36,7 @@ def summary(manifest: Manifest) -> str:
     hidden = len(manifest.source_shards) - MOST_ROWS
     if hidden > 0:
         lines += ["", f"{hidden:,} more input shards are in manifest.json."]
-    if not any(file.split == "val" for file in manifest.files):
+    if manifest.config["split"]["kind"] != "none" and not any(file.split == "val" for file in manifest.files):
         lines += ["", "There is no validation file: no document fell in the held-out part; raise split.fraction."]
     return "\n".join(lines) + "\n"
 

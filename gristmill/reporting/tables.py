@@ -57,7 +57,9 @@ def _reasons(reasons: dict[str, int]) -> str:
 
 
 def markdown(rows: list[Row]) -> str:
-    """A Markdown table; numbers with thousands separators."""
+    """A Markdown table; numbers with thousands separators. ``None.`` where there are no rows."""
+    if not rows:
+        return "None."
     names = list(rows[0])
     head = [f"| {' | '.join(names)} |", f"|{'---|' * len(names)}"]
     return "\n".join(head + [f"| {' | '.join(_cell(row[name]) for name in names)} |" for row in rows])

@@ -113,7 +113,7 @@ def _entries(folder: str) -> list[str]:
     """Names in a folder, those of folders with a slash at the end, without hidden folders."""
     try:
         with os.scandir(folder) as entries:
-            names = [f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries]
+            names = [f"{entry.name}/" if _is_folder(entry) else entry.name for entry in entries]
     except OSError as error:
         raise _error(folder, error) from error
     wanted = [name for name in names if not (name.endswith("/") and is_hidden(name))]
@@ -121,6 +121,15 @@ def _entries(folder: str) -> list[str]:
         if os.fsencode(name) != name.encode("utf-8", "replace"):
             raise InputError(f"{folder}: the name {os.fsencode(name)!r} is not UTF-8; rename it")
     return wanted
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return False  # a link to itself; told later, should its name be that of an input
+        raise
 
 
 def _found(path: str, status: os.stat_result) -> Found:

@@ -35,21 +35,26 @@ class Table:
             # Buffered column streams: by default pyarrow reads a whole column chunk of a row group ahead.
             self._file = pq.ParquetFile(raw, buffer_size=_BUFFER, pre_buffer=False, page_checksum_verification=True)
             self._schema = self._file.schema_arrow
-            self._rows = [self._file.metadata.row_group(n).num_rows for n in range(self._file.num_row_groups)]
+            self._names = self._schema.names
+            groups = [self._file.metadata.row_group(n) for n in range(self._file.num_row_groups)]
+        self._rows = [group.num_rows for group in groups]
+        self._check_rows(sum(self._rows), self._file.metadata.num_rows)
+        # Of all columns: asking pyarrow for one column's size in a damaged footer ends the whole process.
+        self._weights = [max(group.total_byte_size, 0) for group in groups]
 
-    def runs(self, key: str, size: int) -> list[Part]:
-        """The row groups in order, in runs with about ``size`` bytes of the column ``key``, uncompressed."""
+    def runs(self, size: int, stored: int) -> list[Part]:
+        """The row groups in order, in runs of about ``size`` bytes uncompressed; ``stored`` is the file's size."""
         edges, held = [0], 0
-        for group in range(len(self._rows)):
+        for group, weight in enumerate(self._weights):
             if held >= size:
                 edges.append(group)
                 held = 0
-            held += sum(chunk.total_uncompressed_size for chunk in self._text_chunks(group, key))
-        return [self._part(start, stop, key) for start, stop in pairwise([*edges, len(self._rows)])]
-
-    def _part(self, start: int, stop: int, key: str) -> Part:
-        chunks = [chunk for group in range(start, stop) for chunk in self._text_chunks(group, key)]
-        return Part(start=start, stop=stop, size=sum(chunk.total_compressed_size for chunk in chunks))
+            held += weight
+        total = max(sum(self._weights), 1)
+        return [
+            Part(start=start, stop=stop, size=stored * sum(self._weights[start:stop]) // total)
+            for start, stop in pairwise([*edges, len(self._rows)])
+        ]
 
     def read(self, fields: Fields, limits: Limits, part: Mapping[str, int] | None) -> Iterator[Chunk]:
         """The documents of the row groups in ``part``, or of all.
@@ -59,16 +64,17 @@ class Table:
         groups = range(len(self._rows)) if part is None else range(part["start"], part["stop"])
         path = self._path(fields.text_key)
         if path is None:
-            raise self._no_text(f"no column {fields.text_key!r} (text_key); there are: {', '.join(self._schema.names)}")
+            raise self._no_text(f"no column {fields.text_key!r} (text_key); there are: {', '.join(self._names)}")
         sides = {key: self._path(key) for key in fields.side_keys}
         wanted = [".".join(steps) for steps in (path, *sides.values()) if steps]
         row = sum(self._rows[: groups.start])
-        for batch in self._batches(groups, wanted, self._batch_rows(groups, fields.text_key)):
-            given = {
-                key: _plain(_column(batch, steps)) if steps else [None] * len(batch) for key, steps in sides.items()
-            }
-            yield self._chunk(self._bytes(_column(batch, path), fields), given, row, fields, limits)
+        for batch in self._batches(groups, wanted, self._batch_rows(groups)):
+            with self._damage():
+                given = {key: _plain(batch, steps) for key, steps in sides.items()}
+                values = self._bytes(_column(batch, path), fields)
+            yield self._chunk(values, given, row, fields, limits)
             row += len(batch)
+        self._check_rows(row, sum(self._rows[: groups.stop]))
 
     def _batches(self, groups: range, wanted: list[str], rows: int) -> Iterator[pa.RecordBatch]:
         with self._damage():
@@ -76,7 +82,9 @@ class Table:
 
     def _path(self, key: str) -> list[str] | None:
         """The names that lead to a key: a column with dots in its name comes before a field of a struct."""
-        if key in self._schema.names:
+        if self._names.count(key) > 1:
+            raise InputError(f"{self._uri}: two columns are named {key!r}; rename one", "bad_parquet")
+        if key in self._names:
             return [key]
         steps = key.split(".")
         kind: pa.DataType = pa.struct(list(self._schema))
@@ -86,16 +94,9 @@ class Table:
             kind = kind.field(step).type
         return steps
 
-    def _text_chunks(self, group: int, key: str) -> list[Any]:
-        """What the footer says of the column ``key`` in a row group."""
-        parts = self._file.metadata.row_group(group)
-        chunks = [parts.column(n) for n in range(parts.num_columns)]
-        return [chunk for chunk in chunks if f"{chunk.path_in_schema}.".startswith(f"{key}.")]
-
-    def _batch_rows(self, groups: range, key: str) -> int:
+    def _batch_rows(self, groups: range) -> int:
         """Rows that hold about a chunk of text, by the group with the longest rows."""
-        sizes = [sum(chunk.total_uncompressed_size for chunk in self._text_chunks(n, key)) for n in groups]
-        longest = max((size / max(self._rows[n], 1) for n, size in zip(groups, sizes, strict=True)), default=0)
+        longest = max((self._weights[n] / max(self._rows[n], 1) for n in groups), default=0)
         return max(1, min(MOST_ROWS, int(CHUNK_BYTES / max(longest, 1))))
 
     def _bytes(self, column: pa.Array, fields: Fields) -> pa.BinaryArray:
@@ -122,6 +123,11 @@ class Table:
         sides = {key: [column[n] for n in good] for key, column in given.items()}
         return Chunk(documents=fields.batch(texts, sides, (f"{name}:{row + n}" for n in good)), bad=faults)
 
+    def _check_rows(self, found: int, stated: int) -> None:
+        if found != stated:
+            message = f"{self._uri}: not a sound parquet file: {found} rows, but the footer says {stated}"
+            raise InputError(message, "bad_parquet")
+
     def _no_text(self, what: str) -> InputError:
         return InputError(f"{self._uri}: {what}", "no_text_column")
 
@@ -129,7 +135,7 @@ class Table:
     def _damage(self) -> Iterator[None]:
         try:
             yield
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             message = f"{self._uri}: not a sound parquet file: {' '.join(str(error).split())}"
             raise InputError(message, "bad_parquet") from error
 
@@ -184,8 +190,11 @@ def _decodes(value: bytes) -> bool:
     return True
 
 
-def _plain(column: pa.Array) -> list[Any]:
-    """Values of a side column; bytes that are not UTF-8 show as escapes."""
+def _plain(batch: pa.RecordBatch, path: list[str] | None) -> list[Any]:
+    """Values of a side column; bytes that are not UTF-8 show as escapes, a column that is not there as nulls."""
+    if path is None:
+        return [None] * len(batch)
+    column = _column(batch, path)
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if not _is_texty(column.type):

@@ -30,6 +30,7 @@ want it short."""
 _ISAL_ERROR: type[Exception] = igzip_lib.IsalError  # type: ignore[assignment]  # declared as an instance
 _XZ_MEMORY = 1 << 28
 _BZ2_BLOCKS = (b"\x31\x41\x59\x26\x53\x59", b"\x17\x72\x45\x38\x50\x90")
+_SKIPPABLE = b"\x2a\x4d\x18"
 _MAGIC = {b"\x1f\x8b\x08": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ\0": "xz", b"BZh": "bz2"}
 _BINARY = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1b"))
 """Bytes that text does not hold and almost every compressed header or block does."""
@@ -136,8 +137,8 @@ def unmarked(pieces: Iterator[bytes], uri: str) -> Text:
 
 def codec_of(head: bytes) -> str:
     """``gzip``, ``zstd``, ``xz``, ``bz2`` or ``plain``, from at least the first 10 bytes of a file."""
-    if head[1:4] == b"\x2a\x4d\x18" and 0x50 <= head[0] <= 0x5F:
-        return "zstd"  # a skippable frame, which parallel compressors write first
+    if head[1:4] == _SKIPPABLE and 0x50 <= head[0] <= 0x5F:
+        return "zstd"  # a frame to be skipped, which parallel compressors write first
     if head.startswith(b"BZh") and not any(block.startswith(head[4:10]) for block in _BZ2_BLOCKS):
         return "plain"
     return next((codec for magic, codec in _MAGIC.items() if head.startswith(magic)), "plain")
@@ -167,7 +168,7 @@ def _check_plain(raw: Raw) -> None:
     if not looks_compressed(raw.uri):
         return
     head = raw.peek(4096)
-    if any(magic.startswith(head[:16]) for magic in _MAGIC):
+    if any(magic.startswith(head) for magic in (*_MAGIC, b"\x50" + _SKIPPABLE)):
         message = f"{raw.uri}: the compressed stream is cut: the file ends at byte {len(head)}"
         raise InputError(message, "truncated_stream")
     if len(head.translate(None, _BINARY)) < len(head) and not head.startswith(_FOREIGN_MARKS):

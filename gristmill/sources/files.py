@@ -124,7 +124,7 @@ class Files(Source):
                     return _line_ranges(file)
                 case "parquet" if file.size > UNDIVIDED_BYTES:
                     with _listing.opened(file.uri) as raw:
-                        runs = Table(raw).runs(self.text_key, SHARD_BYTES)
+                        runs = Table(raw).runs(SHARD_BYTES, file.size)
                     return runs if len(runs) > 1 else [None]
         except InputError:
             # The plan must not fail for one damaged file: reading the shard gives the same error, in its own task.

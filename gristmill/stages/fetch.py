@@ -113,7 +113,8 @@ class _Quarantine:
             self._out = storage.Writer(self._path)
             self._stream = pa.CompressedOutputStream(pa.PythonFile(self._out, "w"), "zstd")
         self.reasons[bad.reason] += 1
-        line = {"shard": self._shard.name, "uri": self._shard.uri, **msgspec.to_builtins(bad)}
+        # Not the shard's number: it changes when a file is added before it, and this output is reused.
+        line = {"uri": self._shard.uri, **msgspec.to_builtins(bad)}
         self._stream.write(msgspec.json.encode(line) + b"\n")
 
     def close(self) -> dict[str, Artifact]:

@@ -31,9 +31,11 @@ class Results(Value, frozen=True, kw_only=True):
 
 
 def check_output(config: PrepareConfig, shards: list[ShardRef]) -> None:
-    """Raises ``ConfigError`` when the output holds another data set, or this one made from other input or rules."""
+    """Raises ``ConfigError`` when the output holds another data set, this one made from other input or rules, or files
+    of unknown origin."""
     path = storage.local(config.destination) / MANIFEST
     if not path.exists():
+        _check_unpublished(path.parent, config)
         return
     found = read_manifest(path.parent)
     remedy = "choose another --output"
@@ -43,18 +45,31 @@ def check_output(config: PrepareConfig, shards: list[ShardRef]) -> None:
     changed = sorted(key for key in identity if identity[key] != found.config.get(key))
     if changed:
         raise ConfigError(f"{path.parent} holds {found.dataset!r} made with other {', '.join(changed)}; {remedy}")
-    before = [(shard.uri, shard.part) for shard in found.source_shards]
-    now = [(shard.uri, shard.part) for shard in shards]
+    before = {_place(shard) for shard in found.source_shards}
+    now = {_place(shard) for shard in shards}
     if before != now:
-        other = next(uri for uri, _ in [*now, *before] if [uri for uri, _ in now] != [uri for uri, _ in before])
         raise ConfigError(
             f"{path.parent} holds {found.dataset!r} made from {len(before)} input shards, now there are {len(now)} "
-            f"(first: {other}); {remedy}"
+            f"(different: {min(before ^ now)}); {remedy}"
         )
 
 
+def _check_unpublished(output: Path, config: PrepareConfig) -> None:
+    """Without a manifest, files may only be there from a run that was stopped, and that one had packed before."""
+    if any((storage.local(config.execution.work) / "pack").glob("*")):
+        return
+    for format in config.formats:
+        for found in sorted((output / format.kind()).rglob("*")):
+            if found.is_file() and not found.name.startswith(storage.TEMPORARY):
+                raise ConfigError(f"{found} belongs to no finished data set; remove it, or choose another --output")
+
+
+def _place(shard: ShardRef | SourceShard) -> str:
+    return shard.uri if shard.part is None else f"{shard.uri} [{shard.part['start']}:{shard.part['stop']}]"
+
+
 def publish(results: Results, config: PrepareConfig) -> Manifest:
-    """Check that all counts add up, put the small files in place, write ``manifest.json`` last and return it.
+    """Check that all counts add up, put the small files in place, clear away what a kill left, write ``manifest.json`` last and return it.
 
     Raises ``VerificationError`` when published counts differ from the reports.
     """
@@ -68,13 +83,15 @@ def publish(results: Results, config: PrepareConfig) -> Manifest:
         *_attach_quarantine(results.fetched, output),
         _attach(output, "report/summary.md", summary(manifest).encode()),
     ]
+    storage.sweep(output.rglob(f"{storage.TEMPORARY}*"))  # of a run that was killed while it published
     manifest = seal(msgspec.structs.replace(manifest, attachments=attachments))
     storage.publish([], output / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n")
     return manifest
 
 
 def _check_counts(files: list[PublishedFile], results: Results, config: PrepareConfig) -> None:
-    documents = sum(report.docs_out for report in results.tokenized)
+    # Not docs_out: a document that a character split cuts ends in both files.
+    documents = sum(count for report in results.tokenized for count, _ in report.details["buckets"].values())
     tokens = sum(report.tokens for report in results.tokenized)
     for format in config.formats:
         own = [file for file in files if file.format == format.kind()]

@@ -149,16 +149,20 @@ class _Run:
 
     def _count(self, records: np.ndarray, sources: list[str], texts: list[str]) -> None:
         lengths = records["length"].astype(np.int64)
-        self._dropped["no_tokens"] += int((lengths == 0).sum())
+        filled = np.flatnonzero(lengths)
+        _, firsts = np.unique(records["row"][filled], return_index=True)
+        documents = np.zeros(len(lengths), np.int64)
+        documents[filled[firsts]] = 1  # the two pieces of a cut document are one
+        self._dropped["no_tokens"] += np.unique(records["row"]).size - len(firsts)
         self._characters += sum(map(len, texts))
         for bucket in np.unique(records["bucket"]):
             chosen = (records["bucket"] == bucket) & (lengths > 0)
             _add(self._buckets, int(bucket), int(chosen.sum()), int(lengths[chosen].sum()))
         if len(set(sources)) == 1:
-            _add(self._sources, sources[0], int((lengths > 0).sum()), int(lengths.sum()))
+            _add(self._sources, sources[0], len(firsts), int(lengths.sum()))
         else:
-            for source, length in zip(sources, lengths.tolist(), strict=True):
-                _add(self._sources, source, int(length > 0), length)
+            for source, count, length in zip(sources, documents.tolist(), lengths.tolist(), strict=True):
+                _add(self._sources, source, count, length)
 
     def _flush(self) -> None:
         """Write what is pending, sorted by bucket, as one run."""

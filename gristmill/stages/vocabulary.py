@@ -16,6 +16,12 @@ from gristmill.tokenizers.base import Encoder
 from gristmill.types import Artifact, StageReport, TokenizerRecord, token_dtype
 
 
+def check_tokenizer(config: PrepareConfig) -> None:
+    """Raises ``ConfigError`` when a tokenizer that is copied cannot be had: known before the corpus is cleaned."""
+    if not config.tokenizer.needs_documents:
+        config.tokenizer.source_digest()
+
+
 def vocabulary(cleaned: list[StageReport], decided: StageReport, config: PrepareConfig) -> StageReport:
     """Write the tokenizer's files; ``details`` holds a ``TokenizerRecord`` and the ``dtype`` of its ids.
 

@@ -10,7 +10,7 @@ import numpy as np
 from tokenizers import Tokenizer as Reference
 
 from gristmill import storage
-from gristmill.errors import ConfigError
+from gristmill.errors import ConfigError, InputError
 from gristmill.tokenizers.base import Encoded, Encoder
 
 FILE = "tokenizer.json"
@@ -58,7 +58,7 @@ class HuggingFaceEncoder(Encoder):
         document = json.loads((folder / FILE).read_text(encoding="utf-8"))
         plain = json.dumps({**document, "truncation": None, "padding": None}, ensure_ascii=False)
         self.name = about["name"]
-        self._reference = Reference.from_str(plain)
+        self._reference = _reference(plain, self.name)
         self._reference.encode_special_tokens = True
         vocabulary = self._reference.get_vocab(with_added_tokens=True)
         self.vocab_size = max(vocabulary.values()) + 1
@@ -92,6 +92,13 @@ class HuggingFaceEncoder(Encoder):
 
     def decode(self, ids: np.ndarray) -> str:
         return str(self._reference.decode(ids.tolist(), skip_special_tokens=False))
+
+
+def _reference(document: str, name: str) -> Reference:
+    try:
+        return Reference.from_str(document)
+    except Exception as error:  # the library raises nothing more specific
+        raise InputError(f"tokenizer {name}: not a tokenizer.json that can be loaded: {error}") from None
 
 
 def _flat(buffers: tuple[bytes, bytes]) -> Encoded:

@@ -33,6 +33,8 @@ class HuggingFace(Tokenizer):
     def prepare(self, texts: Iterable[list[str]], folder: Path) -> None:
         try:
             document = json.loads(self._content())
+            if not isinstance(document, dict):
+                raise ValueError(f"expected an object, got {type(document).__name__}")
         except ValueError as error:
             raise InputError(f"tokenizer {self.path or self.name}: not a tokenizer.json: {error}") from None
         _hf.archive(folder, document, name=self.name or str(self.path), eot=self.eot)

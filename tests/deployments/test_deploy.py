@@ -21,8 +21,8 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 PREFECT = [sys.executable, "-m", "prefect"]
-POOL = ("gristmill", "--type", "process")
-DEPLOY = ("deploy", "--all", "--prefect-file", "deployments/prefect.yaml")
+POOL = ["gristmill", "--type", "process"]
+DEPLOY = ["deploy", "--all", "--prefect-file", "deployments/prefect.yaml"]
 LOAD = """
 import sys
 from prefect.flows import load_flow_from_entrypoint
@@ -57,11 +57,18 @@ def clean_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
 
 
-def start(arguments: list[str], log: Path, environment: dict[str, str]) -> subprocess.Popen[bytes]:
+def start(arguments: list[str], folder: Path, log: Path, environment: dict[str, str]) -> subprocess.Popen[bytes]:
     with log.open("wb") as out:
         return subprocess.Popen(
-            [*PREFECT, *arguments], cwd=ROOT, env=environment, stdout=out, stderr=out, start_new_session=True
+            [*PREFECT, *arguments], cwd=folder, env=environment, stdout=out, stderr=out, start_new_session=True
         )
+
+
+def prefect(arguments: list[str], environment: dict[str, str]) -> None:
+    done = subprocess.run(
+        [*PREFECT, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"{arguments}:\n{done.stdout}\n{done.stderr}"
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
@@ -113,18 +120,14 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         "PREFECT_SERVER_UI_STATIC_DIRECTORY": str(folder / "ui"),
         "PREFECT_WORKER_QUERY_SECONDS": "1",
     }
-    running = [
-        start(["server", "start", "--host", "127.0.0.1", "--port", str(port)], folder / "server.log", environment)
-    ]
+    serve = ["server", "start", "--host", "127.0.0.1", "--port", str(port)]
+    running = [start(serve, ROOT, folder / "server.log", environment)]
     try:
         wait_until_ready(url, running[0], folder / "server.log")
-        for command in (["work-pool", "create", *POOL, "--overwrite"], DEPLOY):
-            if command is DEPLOY:
-                running.append(start(["worker", "start", "--pool", *POOL], folder / "worker.log", environment))
-            done = subprocess.run(
-                [*PREFECT, *command], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-            )
-            assert done.returncode == 0, f"{command}:\n{done.stdout}\n{done.stderr}"
+        prefect(["work-pool", "create", *POOL, "--overwrite"], environment)
+        # Not in the project's folder: finding that is the deployment's business.
+        running.append(start(["worker", "start", "--pool", *POOL], folder, folder / "worker.log", environment))
+        prefect(DEPLOY, environment)
         with log_in(url) as ui:
             yield Stack(url=url, folder=folder, ui=ui)
     finally:
@@ -164,7 +167,7 @@ def test_all_deployments_are_there_as_written(stack: Stack) -> None:
         schedules = [
             {name: schedule["schedule"][name] for name in ("cron", "timezone")} for schedule in met["schedules"]
         ]
-        assert schedules == wanted.get("schedules", [])
+        assert schedules == wanted["schedules"]
     nightly = stack.deployment("nightly")
     assert nightly["global_concurrency_limit"]["limit"] == 1
     assert nightly["concurrency_options"]["collision_strategy"] == "CANCEL_NEW"
@@ -176,13 +179,13 @@ def test_a_run_started_from_the_ui_completes_with_its_artifacts(stack: Stack, sm
     config = {
         "dataset": "deployed",
         "sources": [{"kind": "files", "paths": [str(small_corpus)]}],
-        "tokenizer": {"kind": "characters"},
+        "tokenizer": {"kind": "train", "vocab_size": 300},
         "output": str(output),
+        "execution": {"workers": 1, "work": str(stack.folder / "work")},
     }
-    execution = {"workers": 1, "work": str(stack.folder / "work")}
     created = stack.post(
         f"/deployments/{stack.deployment('prepare')['id']}/create_flow_run",
-        parameters={"config": config, "execution": execution},
+        parameters={"config": config},
         state={"type": "SCHEDULED"},
     )
     deadline = time.monotonic() + 120
@@ -196,7 +199,10 @@ def test_a_run_started_from_the_ui_completes_with_its_artifacts(stack: Stack, sm
     assert run["state_type"] == "COMPLETED", f"{run['state']['message']}\n{stack.logs(run['id'])}"
     assert (output / "manifest.json").is_file()
     artifacts = stack.post("/artifacts/filter", artifacts={"flow_run_id": {"any_": [run["id"]]}})
-    assert {artifact["key"] for artifact in artifacts} >= {"shard-report", "corpus-report"}
+    found = {artifact["key"]: artifact["data"] for artifact in artifacts}
+    assert found.keys() == {"shard-report", "input-report", "corpus-report", "progress"}
+    assert [row["kept"] for row in json.loads(found["input-report"])] == [30, 30]
+    assert found["progress"] == 100
 
 
 @pytest.mark.parametrize("entrypoint", sorted({deployment["entrypoint"] for deployment in DEPLOYMENTS}))

@@ -36,6 +36,13 @@ def test_every_character_that_python_would_change_is_seen(form: str) -> None:
     assert rewritten == [unicodedata.normalize(form, text) for text in changed]
 
 
+def test_every_letter_in_pieces_is_put_together() -> None:
+    """The shortcut must not pass over a mark that NFC joins to the letter before it."""
+    letters = [chr(code) for code in range(0xC0, 0x30000) if unicodedata.decomposition(chr(code))]
+    pieces = [unicodedata.normalize("NFD", letter) for letter in letters]
+    assert Unicode().rewrite(strings(pieces)).to_pylist() == [unicodedata.normalize("NFC", text) for text in pieces]
+
+
 @given(st.lists(ANY_TEXT), st.sampled_from(FORMS))
 def test_twice_is_once(texts: list[str], form: str) -> None:
     rule = Unicode(form=form)

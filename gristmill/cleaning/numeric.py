@@ -1,0 +1,45 @@
+"""Documents by a number that came with them: a score, a count, a year."""
+
+from typing import Self
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import Field, model_validator
+
+from gristmill.cleaning._columns import column
+from gristmill.cleaning.base import Filter
+
+NUMBER = r"^\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*$"
+
+
+class Numeric(Filter):
+    """Drops documents whose number in ``column`` is outside ``min`` to ``max``, both included.
+
+    A number is written in decimal digits, with a fraction and an exponent perhaps. Reasons: ``missing_number`` (null),
+    ``not_a_number``, ``number_too_low``, ``number_too_high``. Raises ``ConfigError`` where there is no such column.
+    """
+
+    column: str = Field(min_length=1)
+    min: float | None = None
+    max: float | None = None
+
+    @model_validator(mode="after")
+    def _check_order(self) -> Self:
+        if self.min is not None and self.max is not None and self.max < self.min:
+            raise ValueError(f"max {self.max} is below min {self.min}")
+        return self
+
+    def reasons(self, documents: pa.RecordBatch) -> pa.StringArray:
+        values = column(documents, self.column, self.kind())
+        written = pc.match_substring_regex(values, NUMBER)
+        digits = pc.utf8_ltrim(pc.utf8_trim_whitespace(values), "+")  # Arrow reads no plus sign
+        numbers = pc.if_else(written, digits, pa.scalar(None, pa.string())).cast(pa.float64())
+        conditions = [pc.is_null(values), pc.invert(written)]
+        reasons = ["missing_number", "not_a_number"]
+        if self.min is not None:
+            conditions.append(pc.less(numbers, self.min))
+            reasons.append("number_too_low")
+        if self.max is not None:
+            conditions.append(pc.greater(numbers, self.max))
+            reasons.append("number_too_high")
+        return pc.case_when(pc.make_struct(*(pc.fill_null(each, False) for each in conditions)), *reasons)

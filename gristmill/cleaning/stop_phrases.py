@@ -1,0 +1,22 @@
+"""Documents that give themselves away by a phrase."""
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import Field
+
+from gristmill.cleaning._regex import Phrase, any_of
+from gristmill.cleaning.base import Filter
+
+
+class StopPhrases(Filter):
+    """Drops documents with more than ``max_found`` occurrences of ``phrases``, literal, whatever their case.
+
+    Reason: ``stop_phrase``.
+    """
+
+    phrases: tuple[Phrase, ...] = Field(min_length=1)
+    max_found: int = Field(default=0, ge=0)
+
+    def reasons(self, documents: pa.RecordBatch) -> pa.StringArray:
+        found = pc.count_substring_regex(documents["text"], any_of(self.phrases), ignore_case=True)
+        return pc.if_else(pc.greater(found, self.max_found), "stop_phrase", pa.scalar(None, pa.string()))

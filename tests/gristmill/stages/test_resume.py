@@ -1,0 +1,223 @@
+"""A run that was killed, damaged or asked for something else goes on from what stands, with the same bytes."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import killed
+import pytest
+from corpora import GPT2, request, tree, write_documents
+
+from gristmill import serial
+from gristmill.config import PrepareConfig
+from gristmill.stages.fetch import fetch
+from gristmill.stages.plan import plan
+
+KILLS = 12
+
+
+def corpus(folder: Path) -> None:
+    for number in range(4):
+        texts = [f"shard {number} document {row % 40}: {row * number}" for row in range(60)]
+        write_documents(folder / "in" / f"{number}.jsonl.gz", [*texts, "the same everywhere", " "])
+
+
+def asked(folder: Path, name: str, **settings: Any) -> PrepareConfig:
+    """A configuration over the corpus of ``folder`` with a work area and output of its own."""
+    place = {"output": str(folder / name / "out"), "execution": {"work": str(folder / name / "work")}}
+    rest = {"dedup": [{"kind": "exact"}], "ordering": {"kind": "nanogpt"}, "split": {"fraction": 0.1}}
+    return request(folder, **{**rest, **place, **settings})
+
+
+def standing(work: Path) -> dict[str, tuple[int, int]]:
+    """Every finished stage output with what changes when it is made again."""
+    found = {}
+    for report in work.glob("*/*/report.json"):
+        if not report.parent.name.startswith(".tmp-"):
+            status = report.stat()
+            found[report.parent.relative_to(work).as_posix()] = (status.st_ino, status.st_mtime_ns)
+    return found
+
+
+def made_anew(before: dict[str, tuple[int, int]], after: dict[str, tuple[int, int]]) -> Counter[str]:
+    """How many outputs of each stage are new or were replaced."""
+    return Counter(name.partition("/")[0] for name, mark in after.items() if before.get(name) != mark)
+
+
+def run_killed(folder: Path, runs: list[tuple[PrepareConfig, list[float]]]) -> list[list[float]]:
+    document = [{"config": config.model_dump(mode="json"), "delays": delays} for config, delays in runs]
+    path = folder / "runs.json"
+    path.write_text(json.dumps(document))
+    done = subprocess.run([sys.executable, killed.__file__, path], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    times: list[list[float]] = json.loads(done.stdout)
+    return times
+
+
+def test_kill_minus_nine_anywhere_leaves_the_same_bytes(tmp_path: Path) -> None:
+    """Half a file taken for a whole one, a lost shard or a temporary left beside the data, after any power cut."""
+    corpus(tmp_path)
+    # Loading a subword tokenizer takes longer than all the rest of so small a corpus, and most kills would fall there.
+    rest = {"tokenizer": {"kind": "characters"}, "formats": [{"kind": "nanogpt", "eot": "none"}]}
+    calm = asked(tmp_path, "calm", **rest)
+    seconds = run_killed(tmp_path, [(calm, [float("inf")])])[0][0]
+    chance = random.Random(20)
+    broken = [asked(tmp_path, f"killed-{number}", **rest) for number in range(KILLS)]
+    run_killed(tmp_path, [(config, [chance.uniform(0, seconds), chance.uniform(0, seconds)]) for config in broken])
+    kept = [standing(Path(config.execution.work)) for config in broken]
+    assert len({len(found) for found in kept}) > 3, "the kills must fall at different moments"
+    for config, before in zip(broken, kept, strict=True):
+        serial.prepare(config)
+        assert tree(Path(config.destination)) == tree(Path(calm.destination))
+        after = standing(Path(config.execution.work))
+        assert {name: after[name] for name in before} == before, "a finished output was made again"
+        assert made_anew({}, after) == made_anew({}, standing(Path(calm.execution.work)))
+
+
+def test_a_temporary_of_a_dead_process_is_removed_from_the_output(tmp_path: Path) -> None:
+    """A kill while a file is published leaves gigabytes beside it that nobody would ever look for."""
+    corpus(tmp_path)
+    config = asked(tmp_path, "run")
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    folder = Path(config.destination) / "nanogpt"
+    folder.mkdir(parents=True)
+    (folder / f".tmp-{dead.pid}-train.bin").write_bytes(b"half")
+    (folder / f".tmp-{os.getpid()}-other.bin").write_bytes(b"another run's")
+    serial.prepare(config)
+    assert [path.name for path in folder.glob(".tmp-*")] == [f".tmp-{os.getpid()}-other.bin"]
+
+
+def test_a_finished_run_does_nothing_again(tmp_path: Path) -> None:
+    """A rerun that does work again is a rerun that may change bytes that a training run is reading."""
+    corpus(tmp_path)
+    config = asked(tmp_path, "run")
+    serial.prepare(config)
+    before, bytes_before = standing(Path(config.execution.work)), tree(Path(config.destination))
+    done = serial.ingest(config)
+    assert all(report.reused for report in [*done.fetched, *done.cleaned, *done.signed, done.decided])
+    serial.prepare(config)
+    assert standing(Path(config.execution.work)) == before
+    assert tree(Path(config.destination)) == bytes_before
+
+
+def test_another_tokenizer_redoes_only_what_depends_on_it(tmp_path: Path) -> None:
+    """Cleaning a terabyte again to try another vocabulary is days lost."""
+    corpus(tmp_path)
+    first = asked(tmp_path, "run")
+    serial.prepare(first)
+    work = Path(first.execution.work)
+    before = standing(work)
+    tokenizer = {"kind": "huggingface", "path": str(GPT2)}
+    other = asked(tmp_path, "run", tokenizer=tokenizer, output=str(tmp_path / "other"))
+    serial.prepare(other)
+    assert made_anew(before, standing(work)) == {"vocabulary": 1, "tokenize": 4, "pack": 2, "upload": 2}
+
+
+def test_one_source_with_other_rules_redoes_only_that_source(tmp_path: Path) -> None:
+    """Per-source rules are there to be tuned: the other sources must not pay for it until documents meet."""
+    corpus(tmp_path)
+    write_documents(tmp_path / "books" / "a.jsonl", ["a  book", "another book"])
+
+    def two(rules: list[dict[str, Any]], output: str) -> PrepareConfig:
+        web = {"kind": "files", "name": "web", "paths": [str(tmp_path / "in")]}
+        books = {"kind": "files", "name": "books", "paths": [str(tmp_path / "books")], "cleaning": rules}
+        return asked(tmp_path, "run", sources=[web, books], output=str(tmp_path / output))
+
+    first = two([], "one")
+    serial.prepare(first)
+    work = Path(first.execution.work)
+    before = standing(work)
+    serial.prepare(two([{"kind": "length", "min_chars": 8}], "two"))
+    made = made_anew(before, standing(work))
+    assert {stage: made[stage] for stage in ("fetch", "clean", "sign", "vocabulary")} == {
+        "fetch": 0,
+        "clean": 1,
+        "sign": 1,
+        "vocabulary": 0,
+    }
+
+
+def test_a_new_file_redoes_no_other_file(tmp_path: Path) -> None:
+    """A file that sorts to the front renumbers every shard; what was made of them is still good, and still exact."""
+    corpus(tmp_path)
+    path = tmp_path / "in" / "1.jsonl.gz"
+    write_documents(path, ["kept"] * 3)
+    config = asked(tmp_path, "run", max_quarantined_share=1.0)
+    with_bad = tmp_path / "in" / "2.jsonl"
+    with_bad.write_text('{"text": "good"}\n{"text": 7}\n')
+    serial.prepare(config)
+    before = standing(Path(config.execution.work))
+    write_documents(tmp_path / "in" / "0-new.jsonl", ["new in front"])
+    grown = asked(tmp_path, "run", max_quarantined_share=1.0, output=str(tmp_path / "grown"))
+    serial.prepare(grown)
+    made = made_anew(before, standing(Path(config.execution.work)))
+    assert (made["fetch"], made["clean"], made["sign"]) == (1, 1, 1)
+    fresh = asked(tmp_path, "fresh", max_quarantined_share=1.0)
+    serial.prepare(fresh)
+    assert tree(tmp_path / "grown") == tree(Path(fresh.destination))
+
+
+def test_a_file_that_changed_is_read_again(tmp_path: Path) -> None:
+    """A resume that trusts the name alone publishes yesterday's text."""
+    corpus(tmp_path)
+    config = asked(tmp_path, "run")
+    serial.prepare(config)
+    write_documents(tmp_path / "in" / "2.jsonl.gz", ["corrected"])
+    reused = [fetch(shard, config).reused for shard in plan(config).shards]
+    assert reused == [True, True, False, True]
+
+
+def cut_last_byte(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def garble(path: Path) -> None:
+    path.write_bytes(bytes([255, 254]) + b"{")
+
+
+def lie(path: Path) -> None:
+    """A count that no longer adds up, as one flipped bit makes it."""
+    report = json.loads(path.read_bytes())
+    report["docs_in"] += 1
+    path.write_text(json.dumps(report))
+
+
+@pytest.mark.parametrize("damage", [cut_last_byte, Path.unlink])
+def test_a_damaged_artifact_is_made_again(tmp_path: Path, damage: Callable[[Path], None]) -> None:
+    """A disk that filled up or a copy that stopped must cost one stage of one shard, not the data set."""
+    check_damage(tmp_path, lambda folder: [path for path in folder.iterdir() if path.name != "report.json"], damage)
+
+
+@pytest.mark.parametrize("damage", [cut_last_byte, garble, lie, Path.unlink])
+def test_an_output_with_a_damaged_report_is_made_again(tmp_path: Path, damage: Callable[[Path], None]) -> None:
+    """The report is the only meaning of done: one that cannot be trusted must neither count nor stop every rerun."""
+    check_damage(tmp_path, lambda folder: [folder / "report.json"], damage)
+
+
+def check_damage(
+    folder: Path, chosen: Callable[[Path], Iterable[Path]], damage: Callable[[Path], None]
+) -> None:
+    """Damage the chosen files of one output of every stage; all of them are made again, and nothing else is."""
+    corpus(folder)
+    config = asked(folder, "run")
+    serial.prepare(config)
+    wanted, work = tree(Path(config.destination)), Path(config.execution.work)
+    before = standing(work)
+    hurt = set()
+    for stage in sorted(work.iterdir()):
+        output = min(stage.iterdir())
+        for path in chosen(output):
+            damage(path)
+            hurt.add(output.relative_to(work).as_posix())
+    assert hurt
+    serial.prepare(config)
+    assert tree(Path(config.destination)) == wanted
+    assert {name for name, mark in standing(work).items() if before[name] != mark} == hurt
+    assert not list(work.glob("*/.tmp-*"))

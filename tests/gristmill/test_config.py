@@ -1,0 +1,262 @@
+"""The file that a user writes, and what is laid over it on the command line."""
+
+import datetime
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gristmill.config import Execution, PrepareConfig, parse, read
+from gristmill.errors import ConfigError
+
+FULL = """
+dataset: web-2026
+sources:
+  - {name: web, kind: files, paths: ["data/**/*.jsonl.gz"], text_key: text, genre: web}
+  - {name: books, kind: files, paths: [books], genre: book, cleaning: [{kind: length, min_chars: 500}]}
+cleaning:
+  - {kind: unicode, form: NFC}
+  - {kind: length, min_chars: 200}
+dedup: [{kind: exact}]
+tokenizer: {kind: train, vocab_size: 1000}
+split: {fraction: 0.0005}
+ordering: {kind: nanogpt, seed: 2357}
+formats: [{kind: nanogpt}]
+output: out/web
+execution: {workers: 3, work: /big/work}
+"""
+
+
+def written(folder: Path, text: str) -> str:
+    path = folder / "config.yaml"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def from_text(folder: Path, text: str, **settings: Any) -> PrepareConfig:
+    return read(written(folder, text), {key.replace("__", "."): value for key, value in settings.items()})
+
+
+def refusal(folder: Path, text: str, **settings: Any) -> str:
+    with pytest.raises(ConfigError) as caught:
+        from_text(folder, text, **settings)
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+def test_a_whole_file_is_understood(tmp_path: Path) -> None:
+    config = from_text(tmp_path, FULL)
+    assert config.dataset == "web-2026"
+    assert [source.label for source in config.sources] == ["web", "books"]
+    assert [rule.kind() for rule in config.rules("web")] == ["unicode", "length"]
+    assert [rule.settings()["min_chars"] for rule in config.rules("books")] == [500]
+    assert config.split.settings() == {"kind": "fraction", "fraction": 0.0005}
+    assert config.ordering.settings() == {"kind": "nanogpt", "seed": 2357}
+    assert (config.execution.workers, config.execution.work) == (3, "/big/work")
+    assert config.destination == "out/web"
+
+
+@pytest.mark.parametrize("text", ["", "# nothing but a comment\n", "{}"])
+def test_every_part_has_a_default(tmp_path: Path, text: str) -> None:
+    assert from_text(tmp_path, text) == PrepareConfig() == read(None, {})
+    assert PrepareConfig().destination == "out/stdlib-docs"
+
+
+@pytest.mark.parametrize("text", ["[]", "false", "0", "- dataset: x", "just words"])
+def test_a_file_that_is_no_mapping_is_refused(tmp_path: Path, text: str) -> None:
+    """An empty list that counted as an empty file would prepare another corpus than the one meant."""
+    assert "config.yaml: expected a mapping of keys" in refusal(tmp_path, text)
+
+
+def test_broken_yaml_names_the_file_and_the_place(tmp_path: Path) -> None:
+    message = refusal(tmp_path, "dataset: x\nsources: [\n")
+    assert "config.yaml: not valid YAML" in message
+    assert "line 3" in message
+
+
+@pytest.mark.parametrize("text", ["dataset: a\ndataset: b", "split: {fraction: 0.1, fraction: 0.2}"])
+def test_a_repeated_key_is_refused(tmp_path: Path, text: str) -> None:
+    """The first of two would be lost silently."""
+    assert "is repeated" in refusal(tmp_path, text)
+
+
+def test_yaml_cannot_make_objects(tmp_path: Path) -> None:
+    """A configuration from the internet must not run code."""
+    assert "not valid YAML" in refusal(tmp_path, "dataset: !!python/object/apply:os.getcwd []")
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"gone\.yaml: cannot read the configuration"):
+        read(str(tmp_path / "gone.yaml"), {})
+    (tmp_path / "latin.yaml").write_bytes(b"dataset: caf\xe9")
+    with pytest.raises(ConfigError, match=r"latin\.yaml: cannot read the configuration"):
+        read(str(tmp_path / "latin.yaml"), {})
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "accepted"),
+    [
+        ("dataste: x", "dataste", "cleaning, dataset, dedup, execution, formats,"),
+        ("execution: {wrokers: 3}", "execution.wrokers", "retries, shard_seconds, work, workers"),
+        ("tokenizer: {kind: train, vocab: 3}", "vocab", "eot, min_frequency, sample_characters, vocab_size"),
+        ("split: {fractoin: 0.1}", "fractoin", "there are: fraction"),
+        ("cleaning: [{kind: length, min: 3}]", "min", "max_chars, min_chars"),
+        ("sources: [{kind: files, paths: [x], cleaning: [{kind: length, min: 3}]}]", "min", "max_chars, min_chars"),
+        ("formats: [{kind: nanogpt, eos: append}]", "eos", "there are: eot"),
+    ],
+)
+def test_an_unknown_key_at_any_level_names_the_keys_there(tmp_path: Path, text: str, key: str, accepted: str) -> None:
+    """A misspelt key that was ignored would leave its default in force, unseen."""
+    message = refusal(tmp_path, text)
+    assert f"unknown key '{key}'" in message
+    assert accepted in message
+
+
+def test_an_unknown_kind_names_the_kinds(tmp_path: Path) -> None:
+    assert "cleaning.1: unknown kind 'lenght'" in refusal(tmp_path, "cleaning: [{kind: unicode}, {kind: lenght}]")
+    assert "fraction, last_shard, none" in refusal(tmp_path, "split: {kind: half}")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("split: {fraction: 2}", "less than 1 (got 2)"),
+        ("dataset: ../up", "got '../up'"),
+        ("sources: []", "sources: List should have at least 1 item"),
+        ("formats: [{kind: nanogpt}, {kind: nanogpt, eot: none}]", "'nanogpt' appears 2 times; list each kind once"),
+        ("split: {kind: characters}", "characters needs ordering: {kind: input}, not 'hashed'"),
+        ("tokenizer: {kind: huggingface}", "either path (a tokenizer.json) or name (on the hub)"),
+        ("tokenizer: {kind: huggingface, path: a, name: b}", "either path (a tokenizer.json) or name (on the hub)"),
+        ("on_bad_file: ignore", "'fail' or 'quarantine'"),
+        ("execution: {workers: -1}", "got -1"),
+    ],
+)
+def test_a_value_that_cannot_be_is_refused_with_what_can(tmp_path: Path, text: str, message: str) -> None:
+    assert message in refusal(tmp_path, text)
+
+
+def test_sources_need_distinct_names(tmp_path: Path) -> None:
+    """Counts and rules by source would be mixed up."""
+    two = "sources: [{kind: files, paths: [a]}, {kind: files, paths: [b]}]"
+    assert "sources: 'files' appears 2 times; give each a different name" in refusal(tmp_path, two)
+    named = two.replace("kind: files, paths: [b]", "kind: files, name: b, paths: [b]")
+    assert [source.label for source in from_text(tmp_path, named).sources] == ["files", "b"]
+
+
+def test_set_reaches_nested_keys_and_lists(tmp_path: Path) -> None:
+    config = from_text(
+        tmp_path,
+        FULL,
+        tokenizer__vocab_size=2000,
+        sources__1__paths=["other"],
+        cleaning__1__min_chars=7,
+        execution__workers=5,
+        output="elsewhere",
+    )
+    assert config.tokenizer.settings()["vocab_size"] == 2000
+    assert config.sources[1].settings()["paths"] == ["other"]
+    assert config.cleaning[1].settings()["min_chars"] == 7
+    assert (config.execution.workers, config.execution.work) == (5, "/big/work")
+    assert config.destination == "elsewhere"
+
+
+def test_set_works_on_defaults(tmp_path: Path) -> None:
+    """Without a file there is nothing to step into but the defaults."""
+    config = read(None, {"tokenizer.vocab_size": 300, "cleaning.0.form": "NFKC", "split.fraction": 0.5})
+    assert config.tokenizer.settings()["vocab_size"] == 300
+    assert [rule.kind() for rule in config.cleaning] == ["unicode", "control", "whitespace"]
+    assert config.cleaning[0].settings()["form"] == "NFKC"
+    assert config.split.settings() == {"kind": "fraction", "fraction": 0.5}
+    assert from_text(tmp_path, "dataset: x", execution__work="w").execution == Execution(work="w")
+
+
+def test_a_kind_set_over_a_default_takes_nothing_from_it() -> None:
+    """``--set ordering.kind=nanogpt`` must mean nanoGPT's seed, not the seed of the default ordering."""
+    assert read(None, {"ordering.kind": "nanogpt"}).ordering.settings()["seed"] == 2357
+    config = read(None, {"split.kind": "characters", "ordering.kind": "input"})
+    assert config.split.settings()["fraction"] == 0.1
+    settings = read(None, {"tokenizer.path": "t.json", "tokenizer.kind": "huggingface"}).tokenizer.settings()
+    assert (settings["kind"], settings["path"]) == ("huggingface", "t.json")
+    sources = read(None, {"sources.0.kind": "files", "sources.0.paths": ["x"]}).sources
+    assert [source.kind() for source in sources] == ["files"]
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ("cleaning.9.form", "there is no '9'"),
+        ("cleaning.9", "there is no '9'"),
+        ("cleaning.x.form", "there is no 'x'"),
+        ("dataset.name", "there is no 'name'"),
+        ("tokenizers.kind", "unknown key 'tokenizers'"),
+        ("tokenizer.vocab", "unknown key 'vocab'"),
+        ("output.place.deep", "there is no 'place'"),
+    ],
+)
+def test_set_of_something_that_is_not_there_is_refused(key: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        read(None, {key: 1})
+
+
+SAME = [
+    {"execution": {"workers": 9, "work": "elsewhere", "retries": 0, "shard_seconds": 5}},
+    {"output": "elsewhere"},
+    {"split": {"kind": "fraction", "fraction": 0.01}},
+]
+OTHER = [
+    {"dataset": "x"},
+    {"cleaning": [{"kind": "unicode"}, {"kind": "whitespace"}, {"kind": "control"}]},
+    {"cleaning": [{"kind": "unicode", "form": "NFD"}, {"kind": "control"}, {"kind": "whitespace"}]},
+    {"dedup": []},
+    {"tokenizer": {"kind": "train", "vocab_size": 8193}},
+    {"split": {"fraction": 0.011}},
+    {"ordering": {"kind": "hashed", "seed": 1}},
+    {"ordering": {"kind": "input"}},
+    {"formats": [{"kind": "nanogpt", "eot": "none"}]},
+    {"on_bad_document": "fail"},
+    {"max_quarantined_share": 0.5},
+    {"on_bad_file": "quarantine"},
+    {"sources": [{"kind": "files", "paths": ["x"]}]},
+]
+
+
+@pytest.mark.parametrize("change", SAME, ids=str)
+def test_how_and_where_are_not_in_the_fingerprint(change: dict[str, Any]) -> None:
+    """More workers or another disk must not look like another data set."""
+    assert parse(change).fingerprint() == PrepareConfig().fingerprint()
+
+
+def test_every_setting_that_changes_bytes_is_in_the_fingerprint() -> None:
+    """One that was left out would let an old output pass for a new one."""
+    prints = {PrepareConfig().fingerprint(), *(parse(change).fingerprint() for change in OTHER)}
+    assert len(prints) == len(OTHER) + 1
+    changed = {key for change in OTHER for key in change}
+    assert changed | {"execution", "output", "packing"} == set(PrepareConfig.model_fields)
+
+
+def test_a_configuration_survives_json_and_pickle(tmp_path: Path) -> None:
+    """The server stores it as JSON and hands it back to the flow; a Dask worker gets it by pickle."""
+    config = from_text(tmp_path, FULL)
+    assert parse(json.loads(config.model_dump_json())) == config
+    assert pickle.loads(pickle.dumps(config)) == config
+    assert parse(json.loads(config.model_dump_json())).fingerprint() == config.fingerprint()
+
+
+def test_a_configuration_is_no_mapping() -> None:
+    """Prefect takes anything with ``keys`` apart."""
+    assert not any(hasattr(PrepareConfig(), name) for name in ("keys", "values", "items"))
+
+
+def test_a_dated_output_gets_a_place_a_day() -> None:
+    """A nightly run would otherwise meet the data set of the day before."""
+    day = datetime.date(2026, 3, 4)
+    assert parse({"output": "out/{date}/web"}).dated(day).destination == "out/2026-03-04/web"
+    assert parse({"output": "out/web"}).dated(day).destination == "out/web"
+
+
+def test_workers_default_to_the_cores_of_this_process() -> None:
+    assert Execution().worker_count() >= 1
+    assert Execution(workers=7).worker_count() == 7

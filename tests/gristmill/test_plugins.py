@@ -1,0 +1,184 @@
+"""The contract that every plugin of every room keeps, and the registry that finds them.
+
+Nothing here names a kind, except where one cannot be made from its defaults: then it needs a line in ``LEAST``.
+"""
+
+import inspect
+import json
+import pickle
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+
+import gristmill
+from gristmill import plugins
+from gristmill.config import PrepareConfig, parse
+from gristmill.errors import ConfigError
+from gristmill.plugins import Plugin
+
+ROOMS = ["cleaning", "dedup", "formats", "ordering", "packing", "sources", "splits", "tokenizers"]
+KINDS = [(room, kind) for room in ROOMS for kind in plugins.kinds(room)]
+LEAST: dict[str, dict[str, Any]] = {"sources.files": {"paths": ["a/*.jsonl"]}, "tokenizers.huggingface": {"path": "t.json"}}
+"""The fewest settings of kinds that have no complete defaults."""
+
+every = pytest.mark.parametrize(("room", "kind"), KINDS, ids=[f"{room}.{kind}" for room, kind in KINDS])
+
+
+def example(room: str, kind: str) -> Plugin:
+    return plugins.load(room, {"kind": kind, **LEAST.get(f"{room}.{kind}", {})})
+
+
+def test_every_room_is_here() -> None:
+    """A new room that is not listed would have plugins that nothing checks."""
+    packages = [module.name for module in pkgutil.iter_modules(gristmill.__path__) if module.ispkg]
+    with_plugins = [name for name in packages if (Path(gristmill.__path__[0]) / name / "base.py").exists()]
+    assert sorted(with_plugins) == ROOMS
+    assert len(KINDS) > 20
+
+
+@every
+def test_settings_survive_json(room: str, kind: str) -> None:
+    """A server and a worker get the configuration as JSON: what is lost there changes the output."""
+    plugin = example(room, kind)
+    settings = plugin.settings()
+    assert next(iter(settings)) == "kind"
+    again = plugins.load(room, json.loads(json.dumps(settings)))
+    assert again == plugin
+    assert again.settings() == settings
+    assert json.loads(json.dumps(again.identity())) == again.identity()
+
+
+@every
+def test_a_plugin_survives_pickle(room: str, kind: str) -> None:
+    """Dask and Ray send it so."""
+    plugin = example(room, kind)
+    assert pickle.loads(pickle.dumps(plugin)) == plugin
+
+
+@every
+def test_a_plugin_says_what_it_does(room: str, kind: str) -> None:
+    """Its docstring and the descriptions of its fields are the only manual that a user has."""
+    found = plugins.find(room, kind)
+    assert (found.__doc__ or "").strip()
+    assert found.__doc__ != inspect.getdoc(found.__mro__[1])
+    undescribed = [name for name, field in found.model_fields.items() if not field.description]
+    assert undescribed == []
+
+
+@every
+def test_a_plugin_has_a_test_of_its_own(room: str, kind: str) -> None:
+    """A rule that nothing tests may drop anything."""
+    assert (Path(__file__).parent / room / f"test_{kind}.py").is_file()
+
+
+@every
+def test_a_plugin_is_no_mapping(room: str, kind: str) -> None:
+    """Prefect looks for task inputs in anything with ``keys`` and would call it as if it were a dict."""
+    plugin = example(room, kind)
+    assert [name for name in ("keys", "values", "items") if hasattr(plugin, name)] == []
+
+
+@every
+def test_a_plugin_cannot_be_changed(room: str, kind: str) -> None:
+    """Settings that changed after the fingerprint was taken would make other bytes under the same name."""
+    plugin = example(room, kind)
+    assert plugin.model_config["frozen"]
+    name = next(iter(type(plugin).model_fields), None)
+    if name is not None:
+        with pytest.raises(ValueError, match="frozen"):
+            setattr(plugin, name, getattr(plugin, name))
+
+
+@every
+def test_an_unknown_key_is_refused_with_the_keys_there_are(room: str, kind: str) -> None:
+    """A misspelt threshold that was ignored would leave the default in force."""
+    with pytest.raises(ConfigError) as caught:
+        plugins.load(room, {"kind": kind, **LEAST.get(f"{room}.{kind}", {}), "tresholdd": 1})
+    fields = sorted(plugins.find(room, kind).model_fields)
+    assert str(caught.value) == f"{kind}: unknown key 'tresholdd'; there are: {', '.join(fields)}"
+
+
+@every
+def test_the_version_is_part_of_the_identity(room: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Outputs of old code would be reused after a rule was mended."""
+    plugin = example(room, kind)
+    before = plugin.identity()
+    monkeypatch.setattr(type(plugin), "version", type(plugin).version + 1)
+    assert plugin.identity() != before
+    assert plugin.settings() == {key: value for key, value in before.items() if key in plugin.settings()} | {
+        key: value for key, value in plugin.settings().items() if key not in before
+    }
+
+
+def test_the_version_of_a_rule_within_a_source_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rules can differ by source: a mended one must change the configuration's fingerprint there too."""
+    own = {"kind": "files", "paths": ["x"], "cleaning": [{"kind": "length"}]}
+    config = parse({"sources": [own], "cleaning": []})
+    before = config.fingerprint()
+    rule = plugins.find("cleaning", "length")
+    monkeypatch.setattr(rule, "version", rule.version + 1)
+    assert config.fingerprint() != before
+
+
+@pytest.mark.parametrize("room", ROOMS)
+@pytest.mark.parametrize("kind", ["lenght", "base", "_tables", "", "../errors", "a.b"])
+def test_an_unknown_kind_is_refused_with_the_kinds_there_are(room: str, kind: str) -> None:
+    """Helper modules and paths are no kinds."""
+    with pytest.raises(ConfigError) as caught:
+        plugins.find(room, kind)
+    assert str(caught.value) == f"unknown kind {kind!r} in {room}; there are: {', '.join(plugins.kinds(room))}"
+
+
+@pytest.mark.parametrize("settings", ["exact", None, 5, [], {}, {"kind": 5}, {"kind": None}])
+def test_something_that_is_no_plugin_is_refused_with_the_kinds(settings: Any) -> None:
+    """``tokenizer: gpt2`` must say what was expected there."""
+    with pytest.raises(ConfigError, match="expected a mapping with a kind .*characters, huggingface, train"):
+        plugins.load("tokenizers", settings)
+
+
+def test_a_loaded_plugin_passes_through() -> None:
+    plugin = example("dedup", "exact")
+    assert plugins.load("dedup", plugin) is plugin
+
+
+def test_a_value_of_the_wrong_type_is_named_with_what_was_met() -> None:
+    with pytest.raises(ConfigError, match=r"length: min_chars: .*got 'many'"):
+        plugins.load("cleaning", {"kind": "length", "min_chars": "many"})
+
+
+def test_the_schema_of_a_plugin_field_is_open_and_lists_the_kinds() -> None:
+    """The server checks parameters against it: a closed schema would refuse every setting of a plugin."""
+    schema = PrepareConfig.model_json_schema()["properties"]
+    for name, room in (("tokenizer", "tokenizers"), ("split", "splits"), ("ordering", "ordering"), ("packing", "packing")):
+        assert schema[name]["additionalProperties"] is True
+        assert schema[name]["properties"]["kind"]["enum"] == plugins.kinds(room)
+        assert schema[name]["required"] == ([] if name == "split" else ["kind"])
+    for name in ("sources", "cleaning", "dedup", "formats"):
+        items = schema[name]["items"]
+        assert items["additionalProperties"] is True
+        assert items["properties"]["kind"]["enum"] == plugins.kinds(name)
+    json.dumps(TypeAdapter(PrepareConfig).json_schema(mode="serialization"))
+
+
+IMPORT_ALL = """
+import importlib, pkgutil, sys
+import gristmill
+names = [module.name for module in pkgutil.walk_packages(gristmill.__path__, "gristmill.")]
+for name in names:
+    importlib.import_module(name)
+print(len(names), sorted(name for name in sys.modules if name.partition(".")[0] == "prefect"))
+"""
+
+
+def test_no_module_of_the_library_imports_prefect() -> None:
+    """It costs seconds of CPU in every worker process, and a notebook must not need a server."""
+    done = subprocess.run([sys.executable, "-c", IMPORT_ALL], capture_output=True, text=True, check=False)
+    count, _, prefect = done.stdout.strip().partition(" ")
+    assert done.returncode == 0, done.stderr
+    assert int(count) > 50
+    assert prefect == "[]"

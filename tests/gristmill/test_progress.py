@@ -1,0 +1,44 @@
+"""Telling a listener how far a stage is."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from gristmill import progress
+
+
+@pytest.fixture
+def told() -> Iterator[list[tuple[int, int]]]:
+    seen: list[tuple[int, int]] = []
+    progress.listen(lambda *done: seen.append(done))
+    yield seen
+    progress.listen(None)
+
+
+def test_nothing_is_lost_when_the_listener_leaves(told: list[tuple[int, int]]) -> None:
+    """The last quarter of a second of every shard would be missing from the board."""
+    for _ in range(500):
+        progress.advance(2, 3)
+    progress.listen(None)
+    assert [sum(column) for column in zip(*told, strict=True)] == [1000, 1500]
+    assert len(told) <= 3
+
+
+def test_bytes_without_documents_are_told_too(told: list[tuple[int, int]]) -> None:
+    """Packing and publishing advance in bytes alone: their last step must count."""
+    progress.advance(0, 5)
+    progress.advance(0, 7)
+    progress.listen(None)
+    assert sum(nbytes for _, nbytes in told) == 12
+
+
+def test_a_listener_hears_only_of_its_own_time(told: list[tuple[int, int]]) -> None:
+    """What one shard did must not be counted for the next."""
+    progress.listen(None)
+    progress.advance(100, 100)
+    later: list[tuple[int, int]] = []
+    progress.listen(lambda *done: later.append(done))
+    progress.advance(1, 1)
+    progress.listen(None)
+    assert later == [(1, 1)]
+    assert told == []

@@ -1,0 +1,139 @@
+"""The whole library from raw files to published bytes, against references that share no code with it."""
+
+import hashlib
+import math
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from corpora import GPT2, published, request, small_corpus, tree, write_documents
+from shared import SHARED
+from tokenizers import Tokenizer
+
+from gristmill import serial
+from gristmill.config import PrepareConfig
+
+SHAKESPEARE = SHARED / "fixtures" / "tinyshakespeare.txt"
+NANOGPT: dict[str, Any] = {
+    "tokenizer": {"kind": "huggingface", "path": str(GPT2)},
+    "ordering": {"kind": "nanogpt", "seed": 2357},
+    "split": {"fraction": 0.0005},
+}
+
+
+def nanogpt_reference(texts: list[str], fraction: float) -> dict[str, bytes]:
+    """nanoGPT's ``data/openwebtext/prepare.py`` without its libraries: permute, hold out, encode, append 50256."""
+    tokenizer = Tokenizer.from_file(str(GPT2))
+    tokenizer.encode_special_tokens = True
+    streams = [[*row.ids, 50256] for row in tokenizer.encode_batch(texts, add_special_tokens=False)]
+    order = np.random.default_rng(2357).permutation(len(texts))
+    held_out = math.ceil(fraction * len(texts))
+    parts = {"val.bin": order[:held_out], "train.bin": order[held_out:]}
+    return {
+        name: np.array([token for place in places for token in streams[place]], np.uint16).tobytes()
+        for name, places in parts.items()
+    }
+
+
+def test_nanogpt_bytes_equal_an_independent_reference(tmp_path: Path) -> None:
+    """A shuffle, split, EOT or cast that differs in one document trains another model than nanoGPT's own script."""
+    texts = [*small_corpus(600), "<|endoftext|> is text", "<|endoftext|>"]
+    for number in range(3):
+        write_documents(tmp_path / "in" / f"part-{number}.jsonl.gz", texts[number * 250 : (number + 1) * 250])
+    serial.prepare(request(tmp_path, **NANOGPT))
+    wanted = nanogpt_reference(texts, 0.0005)
+    for name, data in wanted.items():
+        assert (tmp_path / "out" / "nanogpt" / name).read_bytes() == data, name
+
+
+def test_a_share_that_is_no_whole_number_is_rounded_up(tmp_path: Path) -> None:
+    """Rounding down, or at all, would move one document between train and validation."""
+    texts = small_corpus(61)
+    write_documents(tmp_path / "in" / "all.jsonl", texts)
+    serial.prepare(request(tmp_path, **NANOGPT | {"split": {"fraction": 0.1}}))
+    wanted = nanogpt_reference(texts, 0.1)
+    for name, data in wanted.items():
+        assert (tmp_path / "out" / "nanogpt" / name).read_bytes() == data, name
+
+
+def shakespeare(folder: Path, **settings: Any) -> Path:
+    source = {"kind": "files", "paths": [str(SHAKESPEARE)]}
+    rest = {"split": {"kind": "characters", "fraction": 0.1}, "formats": [{"kind": "nanogpt", "eot": "none"}]}
+    config = request(folder, sources=[source], **rest, **settings)
+    serial.prepare(config)
+    return Path(config.destination) / "nanogpt"
+
+
+def sums(folder: Path) -> dict[str, str]:
+    return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in ("train.bin", "val.bin")}
+
+
+def test_golden_shakespeare_by_configuration_only(tmp_path: Path) -> None:
+    """The published sums of nanoGPT's data/shakespeare: a cut by bytes instead of characters, or an EOT, breaks them."""
+    made = shakespeare(tmp_path, tokenizer={"kind": "huggingface", "path": str(GPT2)})
+    assert sums(made) == {
+        "train.bin": "502a2bdc8210d1ac5d5674867cb74467dd31db575d25cf6dbb08c8bdbea8680f",
+        "val.bin": "68a53422394c26a655ebe641f5c6f49888e8f4e45fe5d6f02abda63ba3ebd65b",
+    }
+
+
+def test_golden_shakespeare_by_characters_with_its_meta_file(tmp_path: Path) -> None:
+    """nanoGPT's data/shakespeare_char: ids by code point, and the ``meta.pkl`` that its sample.py decodes with."""
+    made = shakespeare(tmp_path, tokenizer={"kind": "characters"})
+    assert sums(made) == {
+        "train.bin": "6ec305602a99ac2802745a134e1f5e33e2231b4855525b00b9aebb730ac2626f",
+        "val.bin": "d37d30cc0c8327c270d493299c3dca54135f6d5f1c9ef60cda78076e311204b1",
+    }
+    characters = sorted(set(SHAKESPEARE.read_text()))
+    assert pickle.loads((made / "meta.pkl").read_bytes()) == {
+        "vocab_size": 65,
+        "itos": dict(enumerate(characters)),
+        "stoi": {character: number for number, character in enumerate(characters)},
+    }
+
+
+def listed(folder: Path, name: str, paths: list[str]) -> PrepareConfig:
+    place = folder / name
+    source = {"kind": "files", "name": "web", "paths": paths}
+    settings: dict[str, Any] = {"sources": [source], "output": str(place / "out"), "execution": {"work": str(place)}}
+    return request(folder, dedup=[{"kind": "exact"}], ordering={"kind": "nanogpt"}, split={"fraction": 0.1}, **settings)
+
+
+def test_files_give_the_same_bytes_however_they_are_listed(tmp_path: Path) -> None:
+    """A corpus listed by another machine's directory order must not become another data set."""
+    texts = small_corpus(90)
+    parts = {"b.jsonl": texts[:30], "a.jsonl.gz": texts[20:60], "sub/c.jsonl": texts[50:90]}
+    for name, part in parts.items():
+        write_documents(tmp_path / "in" / name, part)
+    paths = [str(tmp_path / "in" / name) for name in parts]
+    ways = {
+        "listed": paths,
+        "backwards": paths[::-1],
+        "twice": [*paths, *paths],
+        "folder": [str(tmp_path / "in")],
+        "glob": [str(tmp_path / "in" / "**" / "*.jsonl*")],
+        "mixed": [str(tmp_path / "in" / "sub"), str(tmp_path / "in" / "*.jsonl"), paths[1]],
+    }
+    trees = {}
+    for name, given in ways.items():
+        config = listed(tmp_path, name, given)
+        manifest = serial.prepare(config)
+        assert manifest.totals["documents"] == 90
+        trees[name] = tree(Path(config.destination) / "nanogpt")
+    assert all(made == trees["listed"] for made in trees.values()), trees
+
+
+@pytest.mark.parametrize("ordering", ["nanogpt", "hashed"])
+def test_shuffled_documents_are_all_there_once(tmp_path: Path, ordering: str) -> None:
+    """An ordering with a collision or a gap would repeat some documents and lose others."""
+    texts = [f"document {number}" for number in range(500)]
+    for number in range(5):
+        write_documents(tmp_path / "in" / f"{number}.jsonl", texts[number * 100 : number * 100 + 100])
+    config = request(tmp_path, ordering={"kind": ordering}, split={"fraction": 0.2})
+    manifest = serial.prepare(config)
+    found = published(config)
+    assert sorted(found) == sorted(texts)
+    assert found != texts
+    assert {file.split: file.documents for file in manifest.files}["val"] in range(60, 141)

@@ -1,0 +1,229 @@
+"""Files that are there wholly or not at all."""
+
+import hashlib
+import os
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import ipc
+
+from gristmill import storage
+from gristmill.errors import ConfigError, NoSpaceError, StorageError
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@contextmanager
+def files_end_at(nbytes: int) -> Iterator[None]:
+    """A disk that is full after so many bytes of a file. Python ignores the signal, so writing fails by EFBIG."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (nbytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def run(program: str, *arguments: object) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", program, *map(str, arguments)], stdout=subprocess.PIPE)
+
+
+def test_a_written_file_is_what_its_artifact_says(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b" / "data"
+    artifact = storage.write(path, b"some bytes")
+    assert path.read_bytes() == b"some bytes"
+    assert artifact.nbytes == 10
+    assert artifact.sha256 == hashlib.sha256(b"some bytes").hexdigest() == storage.digest(path)
+    assert artifact.uri == str(path)
+    assert names(path.parent) == ["data"]
+
+
+def test_every_kind_of_buffer_is_counted_in_bytes(tmp_path: Path) -> None:
+    """Arrow hands over memoryviews whose length is not their number of bytes."""
+    with storage.Writer(tmp_path / "x") as out:
+        out.write(bytearray(b"ab"))
+        out.write(memoryview(b"\x01\x00\x02\x00").cast("H"))
+        out.write(pa.py_buffer(b"cd"))
+        assert out.tell() == 8
+    assert (tmp_path / "x").read_bytes() == b"ab\x01\x00\x02\x00cd"
+    assert out.artifact.sha256 == storage.digest(tmp_path / "x")
+
+
+def test_nothing_has_the_final_name_before_close(tmp_path: Path) -> None:
+    """A reader that globs the folder must never open half a file."""
+    with storage.Writer(tmp_path / "x.bin") as out:
+        out.write(b"half" * 100_000)
+        assert not (tmp_path / "x.bin").exists()
+        assert all(name.startswith(storage.TEMPORARY) for name in names(tmp_path))
+    assert names(tmp_path) == ["x.bin"]
+
+
+def test_an_error_while_writing_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(KeyError), storage.Writer(tmp_path / "x") as out:
+        out.write(b"half")
+        raise KeyError
+    assert names(tmp_path) == []
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from gristmill import storage
+out = storage.Writer(Path(sys.argv[1]))
+out.write(b"half" * 1_000_000)
+if sys.argv[2] == "renaming":
+    os.fsync = lambda descriptor: os.kill(os.getpid(), signal.SIGKILL)
+    out.close()
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("moment", ["writing", "renaming"])
+def test_kill_9_leaves_nothing_under_the_final_name(tmp_path: Path, moment: str) -> None:
+    """A half file that looks whole would be trained on."""
+    with run(KILLED, tmp_path / "x", moment) as process:
+        assert process.wait() == -signal.SIGKILL
+    (left,) = names(tmp_path)
+    assert left == f"{storage.TEMPORARY}{process.pid}-x"
+    storage.write(tmp_path / "x", b"whole")
+    assert (tmp_path / "x").read_bytes() == b"whole"
+
+
+@pytest.mark.parametrize("piece", [1 << 10, 1 << 20])
+def test_a_full_disk_names_the_file_and_leaves_nothing(tmp_path: Path, piece: int) -> None:
+    """Small pieces fail when they are flushed, large ones at once: both must end in our error and a clean folder."""
+    path = tmp_path / "train.bin"
+    with files_end_at(100_000), pytest.raises(NoSpaceError, match=r"train\.bin: no space left"):
+        with storage.Writer(path) as out:
+            for _ in range(200):
+                out.write(b"x" * piece)
+    assert names(tmp_path) == []
+
+
+def test_a_disk_that_fills_at_the_last_flush_leaves_nothing(tmp_path: Path) -> None:
+    """Closing writes what was buffered: it can be the first call to fail."""
+    with files_end_at(10), pytest.raises(NoSpaceError, match="report"):
+        storage.write(tmp_path / "report", b"x" * 100)
+    assert names(tmp_path) == []
+
+
+def test_a_full_disk_is_told_through_arrow(tmp_path: Path) -> None:
+    """Arrow calls the writer from C++: the error must come back as ours, not as one of Arrow's."""
+    batch = pa.record_batch([pa.array([b"x" * 1000] * 1000)], ["text"])
+    with files_end_at(100_000), pytest.raises(NoSpaceError, match=r"documents\.arrow"):
+        with storage.Writer(tmp_path / "documents.arrow") as out, ipc.new_file(out, batch.schema) as writer:
+            writer.write_batch(batch)
+    assert names(tmp_path) == []
+
+
+def test_publish_joins_prefix_and_parts(tmp_path: Path) -> None:
+    parts = [tmp_path / "a", tmp_path / "b"]
+    for part in parts:
+        part.write_bytes(part.name.encode() * 3)
+    artifact = storage.publish(parts, tmp_path / "out" / "x.bin", b"head")
+    assert (tmp_path / "out" / "x.bin").read_bytes() == b"headaaabbb"
+    assert artifact.sha256 == hashlib.sha256(b"headaaabbb").hexdigest()
+    assert names(tmp_path / "out") == ["x.bin"]
+
+
+def test_publish_never_replaces_other_bytes(tmp_path: Path) -> None:
+    """Two data sets told to use one folder: the first must survive, the second must say so."""
+    target = tmp_path / "train.bin"
+    target.write_bytes(b"precious")
+    with pytest.raises(ConfigError, match=r"train\.bin exists with other bytes; choose another --output"):
+        storage.publish([], target, b"other")
+    assert target.read_bytes() == b"precious"
+    assert names(tmp_path) == ["train.bin"]
+
+
+def test_publish_twice_leaves_the_file_alone(tmp_path: Path) -> None:
+    """A resumed run publishes again: a file that a trainer has mapped must keep its inode."""
+    target = tmp_path / "train.bin"
+    first = storage.publish([], target, b"bytes")
+    inode = target.stat().st_ino
+    assert storage.publish([], target, b"bytes") == first
+    assert target.stat().st_ino == inode
+    assert names(tmp_path) == ["train.bin"]
+
+
+def test_publish_of_a_missing_part_is_named_and_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="gone"):
+        storage.publish([tmp_path / "gone"], tmp_path / "out" / "x")
+    assert names(tmp_path / "out") == []
+
+
+RACER = """
+import sys
+from pathlib import Path
+from gristmill import storage
+from gristmill.errors import ConfigError
+print("ready", flush=True)
+sys.stdin.readline()
+for number in range(40):
+    try:
+        storage.publish([], Path(sys.argv[1]) / str(number), sys.argv[2].encode() * 10_000)
+    except ConfigError:
+        print("refused", number, flush=True)
+"""
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_two_processes_publish_the_same_target_at_once(tmp_path: Path, same: bool) -> None:
+    """A retried task may run beside its first try: the file must be whole, one writer's, and the other must know."""
+    command = [sys.executable, "-c", RACER, str(tmp_path)]
+    racers = [
+        subprocess.Popen([*command, "a" if same else name], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        for name in ("a", "b")
+    ]
+    for racer in racers:
+        assert racer.stdout is not None
+        racer.stdout.readline()
+    said = []
+    for racer in racers:
+        assert racer.stdin is not None
+        racer.stdin.write(b"go\n")
+        racer.stdin.flush()
+    for racer in racers:
+        said += racer.communicate()[0].split(b"\n")
+        assert racer.returncode == 0
+    contents = {path.read_bytes() for path in tmp_path.iterdir()}
+    assert contents <= {b"a" * 10_000, b"b" * 10_000}
+    assert len(names(tmp_path)) == 40
+    assert len([line for line in said if line.startswith(b"refused")]) == (0 if same else 40)
+
+
+def test_local_takes_paths_and_file_uris_only() -> None:
+    """Half of s3://bucket/x must not become a folder named s3:."""
+    assert storage.local("a/b") == Path("a/b")
+    assert storage.local("file:///a/b") == Path("/a/b")
+    with pytest.raises(ConfigError, match=r"s3://bucket/x: .*local disk"):
+        storage.local("s3://bucket/x")
+
+
+@pytest.mark.parametrize("place", ["taken", "taken/below"])
+def test_a_folder_where_a_file_stands_is_the_users_to_mend(tmp_path: Path, place: str) -> None:
+    """Retrying would never help: the error must be one that is not retried."""
+    (tmp_path / "taken").write_bytes(b"")
+    with pytest.raises(ConfigError, match="taken"):
+        storage.make_folder(tmp_path / place)
+
+
+def test_a_missing_file_is_a_storage_error(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="nothing-here"):
+        storage.digest(tmp_path / "nothing-here")
+
+
+def test_free_space_is_known_before_folders_exist(tmp_path: Path) -> None:
+    """The plan asks for the space before anything is made."""
+    assert storage.free_bytes(tmp_path / "not" / "yet") == pytest.approx(storage.free_bytes(tmp_path), rel=0.1)
+    assert storage.free_bytes(Path("not-yet-here")) > 0
+    assert not os.path.lexists("not-yet-here")
