@@ -106,7 +106,9 @@ def main() -> None:
         path = Path(folder) / "config.yaml"
         path.write_text(yaml.safe_dump(config))
         began = time.time()
-        process = subprocess.Popen([sys.executable, str(ROOT / "flows/prepare.py"), str(path)], stdout=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            [sys.executable, str(ROOT / "flows/prepare.py"), str(path)], stdout=subprocess.DEVNULL
+        )
         sampler = Sampler(process)
         sampler.start()
         if process.wait():
@@ -128,7 +130,9 @@ def show(spans: list[tuple[float, float]], sampler: Sampler, workers: int, began
     for kind, seconds in used.items():
         print(f"  by one kind: {kind:16}{seconds:6.2f} s")
     print(f"stage functions, occupancy   {stages / wall / workers:6.1%} of {workers} workers")
-    print(f"orchestration                {1 - covered(spans) / wall:6.1%} of the wall time with no stage function running")
+    print(
+        f"orchestration                {1 - covered(spans) / wall:6.1%} of the wall time with no stage function running"
+    )
     for kind, peak in sorted(sampler.peak.items()):
         print(f"peak memory, one {kind:12}{peak / 1e6:6.0f} MB")
     print(f"peak memory, sum of all      {sampler.peak_sum / 1e6:6.0f} MB")

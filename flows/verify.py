@@ -1,4 +1,4 @@
-"""Hold a published data set against its manifest. As a command it needs no Prefect; as a deployment it leaves a record."""
+"""Hold a published data set against its manifest. The command needs no Prefect; the deployment leaves a record."""
 
 import sys
 

@@ -27,7 +27,8 @@ def compare(output: str, config: PrepareConfig) -> list[str]:
         for file in manifest.files:
             problems += _difference(folder, file, expected.get(file.path, []), np.dtype(manifest.dtype))
         problems += [
-            f"{folder / path}: missing; the input gives it" for path in expected.keys() - {f.path for f in manifest.files}
+            f"{folder / path}: missing; the input gives it"
+            for path in expected.keys() - {f.path for f in manifest.files}
         ]
     return problems
 

@@ -30,7 +30,9 @@ def one(room: str, kind: str, description: str) -> Any:
 def several(room: str, *kinds: str, description: str, least: int = 0) -> Any:
     """A list field whose default is one plugin of each kind."""
     return Field(
-        default_factory=lambda: [load(room, {"kind": kind}) for kind in kinds], description=description, min_length=least
+        default_factory=lambda: [load(room, {"kind": kind}) for kind in kinds],
+        description=description,
+        min_length=least,
     )
 
 
@@ -40,7 +42,9 @@ class Execution(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", title="Execution")
 
     workers: int = Field(0, ge=0, le=4096, description="Processes that do CPU work at once; 0: one a core.")
-    work: str = Field("work", description="Folder for what stages leave for one another; kept, so that a rerun resumes.")
+    work: str = Field(
+        "work", description="Folder for what stages leave for one another; kept, so that a rerun resumes."
+    )
     retries: int = Field(3, ge=0, le=20, description="How often a task is tried again after a storage error.")
     shard_seconds: float | None = Field(None, gt=0, description="Kill and retry a stage that takes longer than this.")
 
@@ -73,9 +77,15 @@ class PrepareConfig(BaseModel):
     formats: list[Annotated[Format, Room("formats")]] = several(
         "formats", "nanogpt", description="One output a kind.", least=1
     )
-    output: str = Field("", description="Where the data set goes; {date} becomes the day of the run; default: out/<dataset>.")
-    on_bad_document: Literal["quarantine", "fail"] = Field("quarantine", description="What a document that cannot be used does.")
-    max_quarantined_share: float = Field(0.01, ge=0, le=1, description="Share of unusable documents that fails the run.")
+    output: str = Field(
+        "", description="Where the data set goes; {date} becomes the day of the run; default: out/<dataset>."
+    )
+    on_bad_document: Literal["quarantine", "fail"] = Field(
+        "quarantine", description="What a document that cannot be used does."
+    )
+    max_quarantined_share: float = Field(
+        0.01, ge=0, le=1, description="More unusable documents than this fail the run."
+    )
     on_bad_file: Literal["fail", "quarantine"] = Field("fail", description="What a damaged input file does.")
     execution: Execution = Execution()
 
@@ -169,7 +179,7 @@ def _yaml(path: Path) -> Any:
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: cannot read the configuration: {error}") from None
     try:
-        document = yaml.load(text, Loader=_StrictLoader)  # noqa: S506  a SafeLoader that refuses repeated keys
+        document = yaml.load(text, Loader=_StrictLoader)
     except yaml.YAMLError as error:
         raise ConfigError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
     return {} if document is None else document

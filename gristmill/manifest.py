@@ -38,5 +38,7 @@ def read_manifest(output: Path) -> Manifest:
         raise VerificationError(f"{path}: not a manifest: {error}") from None
     wanted = msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
     if manifest.sha256 != _digest(manifest) or data != wanted:
-        raise VerificationError(f"{path}: changed after it was written: expected sha256 {manifest.sha256} of its content")
+        raise VerificationError(
+            f"{path}: changed after it was written: expected sha256 {manifest.sha256} of its content"
+        )
     return manifest

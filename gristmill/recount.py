@@ -22,9 +22,7 @@ class Recount(Value, frozen=True, kw_only=True):
     """Indices of the given boundaries at which no document starts, or another number of documents before it ended."""
 
 
-def recount(
-    blocks: Iterator[np.ndarray], *, eot_id: int | None, eot_side: str, boundaries: list[Boundary]
-) -> Recount:
+def recount(blocks: Iterator[np.ndarray], *, eot_id: int | None, eot_side: str, boundaries: list[Boundary]) -> Recount:
     """Count ids, EOTs and the highest id of a file's ``blocks`` in one pass, and look at each boundary."""
     marks = np.array([boundary.token for boundary in boundaries], np.int64)
     ordinals = np.array([boundary.document for boundary in boundaries], np.int64)

@@ -4,7 +4,7 @@ from gristmill.config import PrepareConfig
 from gristmill.errors import InputError
 from gristmill.stages.clean import clean
 from gristmill.stages.dedup import decide, find, ranges
-from gristmill.stages.fetch import check_quarantined, fetch
+from gristmill.stages.fetch import check_quarantined, check_usable, fetch
 from gristmill.stages.layout import layout
 from gristmill.stages.order import order
 from gristmill.stages.pack import pack
@@ -45,12 +45,11 @@ def ingest(config: PrepareConfig) -> Ingested:
             continue
         cleaned.append(clean(shard, fetched[-1], config))
         signed.append(sign(shard, cleaned[-1], config))
+    check_usable(len(shards), failed)
     check_quarantined(fetched, config)
     count = ranges(signed)
     decided = decide([find(number, count, signed, config) for number in range(count)], signed, config)
-    return Ingested(
-        shards=shards, fetched=fetched, cleaned=cleaned, signed=signed, decided=decided, failed=failed
-    )
+    return Ingested(shards=shards, fetched=fetched, cleaned=cleaned, signed=signed, decided=decided, failed=failed)
 
 
 def prepare(config: PrepareConfig) -> Manifest:
@@ -64,9 +63,7 @@ def prepare(config: PrepareConfig) -> Manifest:
     ]
     planned = layout(tokenized, arranged, config)
     packed = [pack(piece, tokenized, tokenizer, config) for piece in planned.pieces]
-    uploaded = [
-        upload(file, [packed[number] for number in file.pieces], tokenizer, config) for file in planned.files
-    ]
+    uploaded = [upload(file, [packed[number] for number in file.pieces], tokenizer, config) for file in planned.files]
     return publish(
         Results(
             shards=done.shards,

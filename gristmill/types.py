@@ -76,11 +76,11 @@ class StageReport(Value, frozen=True, kw_only=True):
     chars_out: int = 0
     tokens: int = 0
     eos: int = 0
-    dropped: dict[str, int] = {}
+    dropped: dict[str, int] = msgspec.field(default_factory=dict)
     quarantined: int = 0
-    quarantine_reasons: dict[str, int] = {}
-    artifacts: dict[str, Artifact] = {}
-    details: dict[str, Any] = {}
+    quarantine_reasons: dict[str, int] = msgspec.field(default_factory=dict)
+    artifacts: dict[str, Artifact] = msgspec.field(default_factory=dict)
+    details: dict[str, Any] = msgspec.field(default_factory=dict)
     """Small facts a later stage needs (offsets, bounds, counts per bucket)."""
     started: float = 0.0
     """Unix time at which the work began."""

@@ -229,7 +229,7 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
         progress.listen(lambda documents, nbytes: answer(msgspec.json.encode({"progress": [documents, nbytes]})))
         try:
             last = msgspec.json.encode({"result": _perform(msgspec.json.decode(line))}, enc_hook=_plain)
-        except Exception as error:  # noqa: BLE001  everything a stage raises goes to the parent, which decides
+        except Exception as error:
             last = msgspec.json.encode({"error": _described(error)})
         progress.listen(None)
         answer(last)

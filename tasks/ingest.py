@@ -4,12 +4,12 @@ from prefect import task
 
 from gristmill.config import PrepareConfig
 from gristmill.errors import InputError
-from gristmill.stages.fetch import check_quarantined
+from gristmill.stages.fetch import check_quarantined, check_usable
 from gristmill.types import Plan, ShardRef, StageReport, Value
-from tasks.run import OPTIONS, each, raise_failed, watch
 from tasks.clean import clean
 from tasks.dedup import sign
 from tasks.fetch import fetch
+from tasks.run import OPTIONS, each, raise_failed, watch
 
 
 class Ingested(Value, frozen=True, kw_only=True):
@@ -43,8 +43,7 @@ def ingest(plan: Plan, config: PrepareConfig) -> Ingested:
         failed = {n: str(error) for n, error in enumerate(results) if isinstance(error, InputError)}
     used = [result for number, result in enumerate(results) if number not in failed]
     raise_failed(used)
-    if not used:
-        raise InputError(f"none of {len(results)} input shards can be read; the first: {failed[0]}")
+    check_usable(len(results), failed)
     fetched = [reports["fetched"] for reports in used]
     check_quarantined(fetched, config)
     return Ingested(

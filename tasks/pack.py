@@ -6,8 +6,8 @@ from gristmill.config import PrepareConfig
 from gristmill.stages import pack as stage
 from gristmill.stages.layout import layout
 from gristmill.types import Layout, Piece, StageReport, Value
-from tasks.run import OPTIONS, each, in_worker, raise_failed, watch
 from tasks.dedup import Reports
+from tasks.run import OPTIONS, each, in_worker, raise_failed, watch
 from tasks.tokenize import Tokenized
 
 

@@ -10,8 +10,8 @@ from gristmill.reporting.summary import summary
 from gristmill.reporting.tables import input_rows, published_rows
 from gristmill.stages import publish as stage
 from gristmill.types import Manifest, StageReport
-from tasks.run import OPTIONS, watch
 from tasks.ingest import Ingested
+from tasks.run import OPTIONS, watch
 from tasks.tokenize import Tokenized
 
 

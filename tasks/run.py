@@ -78,7 +78,13 @@ def in_worker(stage: str, function: Callable[..., StageReport], config: PrepareC
     watch.board.finish(stage, reused=report.reused)
     what = "reused" if report.reused else f"{report.seconds:.2f} s"
     get_run_logger().info(
-        "%s %05d: %s, %d documents in, %d out, %d tokens", stage, report.shard, what, report.docs_in, report.docs_out, report.tokens
+        "%s %05d: %s, %d documents in, %d out, %d tokens",
+        stage,
+        report.shard,
+        what,
+        report.docs_in,
+        report.docs_out,
+        report.tokens,
     )
     return report
 

@@ -7,9 +7,9 @@ from gristmill.stages import order as ordering
 from gristmill.stages import tokenize as stage
 from gristmill.stages import vocabulary as vocabularies
 from gristmill.types import StageReport, Value
-from tasks.run import OPTIONS, each, in_worker, raise_failed, watch
 from tasks.dedup import Reports
 from tasks.ingest import Ingested
+from tasks.run import OPTIONS, each, in_worker, raise_failed, watch
 
 
 class Tokenized(Value, frozen=True, kw_only=True):

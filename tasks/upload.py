@@ -5,9 +5,9 @@ from prefect import task
 from gristmill.config import PrepareConfig
 from gristmill.stages import upload as stage
 from gristmill.types import PlannedFile, StageReport
-from tasks.run import OPTIONS, each, in_worker, raise_failed, watch
 from tasks.dedup import Reports
 from tasks.pack import Packed
+from tasks.run import OPTIONS, each, in_worker, raise_failed, watch
 from tasks.tokenize import Tokenized
 
 

@@ -1,7 +1,12 @@
 """What every cleaning rule and filter offers. A cleaner is pure: the same documents in, the same out."""
 
-import pyarrow as pa
+from collections.abc import Sequence
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gristmill.columns import strings
 from gristmill.plugins import Plugin
 
 
@@ -33,4 +38,20 @@ class DocumentFilter(Filter):
         raise NotImplementedError
 
     def reasons(self, documents: pa.RecordBatch) -> pa.StringArray:
-        return pa.array([self.reason(text) for text in documents.column("text").to_pylist()], pa.string())
+        return strings([self.reason(text) for text in documents.column("text").to_pylist()])
+
+
+def verdicts(filters: Sequence[Filter], documents: pa.RecordBatch) -> list[pa.StringArray]:
+    """The reasons of each filter, null where a filter before it dropped the document.
+
+    The same as to take the dropped documents out between one filter and the next, since a filter judges each document
+    by itself; but the filters see the same texts, and share what was found in them instead of finding it again.
+    """
+    found: list[pa.StringArray] = []
+    nothing = pa.scalar(None, pa.string())
+    kept = pa.array(np.ones(len(documents), bool))
+    for cleaner in filters:
+        reasons = cleaner.reasons(documents)
+        found.append(pc.if_else(kept, reasons, nothing))
+        kept = pc.and_(kept, pc.is_null(reasons))
+    return found

@@ -6,6 +6,7 @@ from pydantic import Field, field_validator
 
 from gristmill.cleaning._columns import column
 from gristmill.cleaning.base import Filter
+from gristmill.columns import strings
 
 HOST = r"^\s*(?:[A-Za-z][A-Za-z0-9+.-]*:)?//(?:[^/?#@]*@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[^/?#:@\s]+)"
 """The host of an absolute URL, without user and port (RFC 3986, section 3.2)."""
@@ -35,7 +36,7 @@ class Domains(Filter):
         urls = column(documents, self.column, self.kind())
         hosts = pc.struct_field(pc.extract_regex(urls, HOST), "host").dictionary_encode()
         allow, deny = frozenset(self.allow), frozenset(self.deny)
-        judged = pa.array([_judge(host, allow, deny) for host in hosts.dictionary.to_pylist()], pa.string())
+        judged = strings([_judge(host, allow, deny) for host in hosts.dictionary.to_pylist()])
         reasons = judged.take(hosts.indices)
         if not self.allow:
             return reasons

@@ -6,6 +6,7 @@ from pydantic import Field
 from resiliparse.extract.html2text import extract_plain_text
 
 from gristmill.cleaning.base import Rule
+from gristmill.columns import strings
 
 TAG = (
     r"(?i)</?(?:!doctype|html|head|body|title|meta|link|script|style|div|span|p|br|hr|a|img|h[1-6]|ul|ol|li|dl|dt|dd"
@@ -29,7 +30,7 @@ class Html(Rule):
     def rewrite(self, texts: pa.StringArray) -> pa.StringArray:
         mask = pc.greater_equal(pc.count_substring_regex(texts, TAG), self.min_tags)
         pages = texts.filter(mask).to_pylist()
-        return pc.replace_with_mask(texts, mask, pa.array([_visible(page) for page in pages], pa.string()))
+        return pc.replace_with_mask(texts, mask, strings([_visible(page) for page in pages]))
 
 
 def _visible(page: str) -> str:

@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 from pydantic import Field, model_validator
 
 from gristmill.cleaning.base import Filter
+from gristmill.columns import strings
 
 
 class Length(Filter):
@@ -32,4 +33,4 @@ class Length(Filter):
         verdicts[lengths < self.min_chars] = "too_short"
         if self.max_chars is not None:
             verdicts[lengths > self.max_chars] = "too_long"
-        return pa.array(verdicts, pa.string())
+        return strings(verdicts.tolist())

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gristmill.cleaning.base import Rule
+from gristmill.columns import strings
 
 EMAIL = r"[A-Za-z0-9._%+\-]*[A-Za-z0-9_%+\-]@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z]{2,24}\b"
 """RE2, whose time does not grow with the square of a long run of letters."""
@@ -38,7 +39,7 @@ class Pii(Rule):
             return texts
         mask = pc.match_substring_regex(texts, MAY_HOLD_IP)
         changed = [IP.sub(self._address, text) for text in texts.filter(mask).to_pylist()]
-        return pc.replace_with_mask(texts, mask, pa.array(changed, pa.string()))
+        return pc.replace_with_mask(texts, mask, strings(changed))
 
     def _address(self, match: re.Match[str]) -> str:
         try:

@@ -5,7 +5,6 @@ import datetime
 import os
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -71,7 +70,9 @@ def parser() -> argparse.ArgumentParser:
         metavar="KEY=VALUE",
         help="set a key of the configuration, dotted for nested ones; VALUE is YAML; may be repeated",
     )
-    found.add_argument("--dry-run", action="store_true", help="show inputs, sizes, disk budget, what is done; run nothing")
+    found.add_argument(
+        "--dry-run", action="store_true", help="show inputs, sizes, disk budget, what is done; run nothing"
+    )
     found.add_argument("--debug", action="store_true", help="show tracebacks")
     return found
 

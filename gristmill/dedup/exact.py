@@ -20,7 +20,8 @@ class Exact(Dedup):
         data, starts, stops = normalised(texts)
         view = data.data
         hashes = [
-            xxhash.xxh3_128_digest(view[start:stop]) for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)
+            xxhash.xxh3_128_digest(view[start:stop])
+            for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)
         ]
         halves = np.frombuffer(b"".join(hashes), ">u8").reshape(-1, 2)
         found = np.empty(len(texts), SIGNATURE)

@@ -46,7 +46,12 @@ class Windows:
         eot_id: int | None = None,
         eot_side: str = "append",
     ) -> None:
-        self.path, self.dtype, self.eot_id, self.eot_side = Path(path), np.dtype(dtype).newbyteorder("<"), eot_id, eot_side
+        self.path, self.dtype, self.eot_id, self.eot_side = (
+            Path(path),
+            np.dtype(dtype).newbyteorder("<"),
+            eot_id,
+            eot_side,
+        )
         if (self.path / MANIFEST).exists():
             self._open_data_set(self.path, split)
         self.length = length
@@ -73,15 +78,19 @@ class Windows:
         if size % item:
             raise InputError(f"{self.path}: {size} bytes is no whole number of {self.dtype.name} ids; the file is cut")
         if size // item < self.length + 1:
-            raise InputError(f"{self.path}: {size // item} ids are too few for a window of {self.length} and its target")
+            raise InputError(
+                f"{self.path}: {size // item} ids are too few for a window of {self.length} and its target"
+            )
 
     def _map(self) -> np.ndarray:
-        return np.memmap(self.path, self.dtype, "r")
+        return np.asarray(np.memmap(self.path, self.dtype, "r"))
 
     def _document_starts(self) -> np.ndarray:
         """int64 offsets of document starts that leave room for a window."""
         if self.eot_id is None or self.eot_side == "none":
-            raise ConfigError(f"{self.path}: no end-of-text id is known, so document starts cannot be found; give eot_id")
+            raise ConfigError(
+                f"{self.path}: no end-of-text id is known, so document starts cannot be found; give eot_id"
+            )
         after = int(self.eot_side == "append")
         found = [np.zeros(after, np.int64)]
         for low in range(0, len(self._ids), SCAN_IDS):

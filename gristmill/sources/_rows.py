@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from gristmill.columns import strings
 from gristmill.sources.base import BadDocument
 from gristmill.types import DOCUMENT_SCHEMA, Value
 
@@ -56,9 +57,10 @@ class Fields(Value, frozen=True, kw_only=True):
             sources = pa.repeat(pa.scalar(self.label, pa.string()), len(texts))
         else:
             given = _texts(sides[self.source_key])
-            sources = pa.array([self.label if value is None else value for value in given], pa.string())
-        extra = [pa.array(_texts(sides[name]), pa.string()) for name in self.columns]
-        arrays = [pa.array(ids, pa.string()), pa.array(texts, pa.string()), sources, *extra]
+            sources = strings([self.label if value is None else value for value in given])
+        extra = [strings(_texts(sides[name])) for name in self.columns]
+        column = texts if isinstance(texts, pa.StringArray) else strings(texts)
+        arrays = [strings(ids), column, sources, *extra]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
 

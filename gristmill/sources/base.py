@@ -31,7 +31,7 @@ class Chunk(Value, frozen=True, kw_only=True):
     """A bounded piece of a shard, in order: usable documents of ``DOCUMENT_SCHEMA`` and the ones set aside."""
 
     documents: pa.RecordBatch
-    bad: list[BadDocument] = []
+    bad: list[BadDocument]
 
 
 class Source(Plugin):

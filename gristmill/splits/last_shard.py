@@ -11,5 +11,7 @@ class LastShard(Split):
 
     def held_out(self, keys: np.ndarray, *, shard: int, shards: int, key_space: int) -> np.ndarray:
         if shards == 1:
-            raise ConfigError("split: last_shard would hold out the only input shard; give more files or kind: fraction")
+            raise ConfigError(
+                "split: last_shard would hold out the only input shard; give more files or kind: fraction"
+            )
         return np.full(len(keys), shard == shards - 1)

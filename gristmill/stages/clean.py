@@ -1,16 +1,19 @@
 """Rewrite and filter the documents of one shard; count every character and every drop."""
 
+from collections import Counter
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from gristmill import ledger, progress
-from gristmill.cleaning.base import Cleaner, Filter, Rule
+from gristmill.cleaning.base import Cleaner, Filter, Rule, verdicts
 from gristmill.config import PrepareConfig
 from gristmill.stages._arrow import DocumentWriter, batches, characters
-from gristmill.types import DOCUMENT_SCHEMA, ShardRef, StageReport
+from gristmill.types import DOCUMENT_SCHEMA, Artifact, ShardRef, StageReport
 
 NOT_BLANK = r"[^\s\p{Z}\p{Cc}]"
 """RE2: any character that is neither white space nor a control character, in all of Unicode."""
@@ -25,23 +28,17 @@ def clean(shard: ShardRef, fetched: StageReport, config: PrepareConfig) -> Stage
     """Write ``documents.arrow`` with the kept documents in order. Blank documents are dropped after the rules."""
 
     def produce(folder: Path, key: str) -> StageReport:
-        steps = [_Step(cleaner) for cleaner in config.rules(shard.source)]
-        blank = _Step(_Blank())
+        cascade = _Cascade([*config.rules(shard.source), _Blank()])
         out = DocumentWriter(folder / "documents.arrow")
         schema = DOCUMENT_SCHEMA
         for batch in batches(fetched.artifacts["documents"].uri):
-            nbytes = batch.column("text").nbytes
-            documents = batch
-            for step in [*steps, blank]:
-                documents = step.apply(documents)
+            documents = cascade.apply(batch)
             out.write(documents)
             schema = documents.schema
-            progress.advance(len(batch), nbytes)
-        return _report(shard, fetched, key, [*steps, blank], {"documents": out.close(schema)})
+            progress.advance(len(batch), batch.column("text").nbytes)
+        return _report(shard, fetched, key, cascade.rows, {"documents": out.close(schema)})
 
-    return ledger.run(
-        config.execution.work, "clean", shard.index, inputs(shard, fetched.fingerprint, config), produce
-    )
+    return ledger.run(config.execution.work, "clean", shard.index, inputs(shard, fetched.fingerprint, config), produce)
 
 
 class _Blank(Filter):
@@ -52,64 +49,85 @@ class _Blank(Filter):
         return pc.if_else(full, pa.scalar(None, pa.string()), pa.scalar("blank"))
 
 
-class _Step:
-    """One cleaner and what it did."""
+class _Row:
+    """What one cleaner did so far: a line of the ledger of rules."""
 
-    def __init__(self, cleaner: Cleaner) -> None:
-        self._cleaner = cleaner
+    def __init__(self, name: str) -> None:
+        self.name = name
         self.documents_in = self.documents_out = self.characters_in = self.characters_out = 0
-        self.dropped: dict[str, int] = {}
+        self.dropped: Counter[str] = Counter()
 
-    def apply(self, documents: pa.RecordBatch) -> pa.RecordBatch:
-        texts = documents.column("text")
-        self.documents_in += len(texts)
-        self.characters_in += characters(texts)
-        if isinstance(self._cleaner, Rule):
-            place = documents.schema.get_field_index("text")
-            documents = documents.set_column(place, DOCUMENT_SCHEMA.field("text"), self._cleaner.rewrite(texts))
-        elif isinstance(self._cleaner, Filter):
-            documents = self._filtered(documents, self._cleaner)
-        texts = documents.column("text")
-        self.documents_out += len(texts)
-        self.characters_out += characters(texts)
-        return documents
+    def add(self, before: tuple[int, int], after: tuple[int, int]) -> None:
+        """Documents and characters before and after a batch."""
+        self.documents_in += before[0]
+        self.characters_in += before[1]
+        self.documents_out += after[0]
+        self.characters_out += after[1]
 
-    def _filtered(self, documents: pa.RecordBatch, cleaner: Filter) -> pa.RecordBatch:
-        reasons = cleaner.reasons(documents)
-        if reasons.null_count == len(reasons):
-            return documents
-        for entry in pc.value_counts(reasons.drop_null()).to_pylist():
-            self.dropped[entry["values"]] = self.dropped.get(entry["values"], 0) + entry["counts"]
-        return documents.filter(pc.is_null(reasons))
-
-    def row(self) -> dict[str, Any]:
-        """One line of the ledger of rules."""
+    def settings(self) -> dict[str, Any]:
         return {
-            "rule": "blank" if isinstance(self._cleaner, _Blank) else self._cleaner.kind(),
+            "rule": self.name,
             "documents_in": self.documents_in,
             "documents_out": self.documents_out,
             "characters_in": self.characters_in,
             "characters_out": self.characters_out,
-            "dropped": self.dropped,
+            "dropped": dict(sorted(self.dropped.items())),
         }
 
 
+class _Cascade:
+    """The cleaners in order. Filters that follow each other see the same batch, so that they share its tables."""
+
+    def __init__(self, cleaners: list[Cleaner]) -> None:
+        self.rows = [_Row("blank" if isinstance(cleaner, _Blank) else cleaner.kind()) for cleaner in cleaners]
+        pairs = zip(cleaners, self.rows, strict=True)
+        self._groups = [list(group) for _, group in groupby(pairs, lambda pair: isinstance(pair[0], Filter))]
+
+    def apply(self, documents: pa.RecordBatch) -> pa.RecordBatch:
+        """The kept documents, rewritten."""
+        size = (len(documents), characters(documents.column("text")))
+        for group in self._groups:
+            if isinstance(group[0][0], Filter):
+                documents, size = _filtered(documents, size, group)
+                continue
+            for cleaner, row in group:
+                assert isinstance(cleaner, Rule)
+                place = documents.schema.get_field_index("text")
+                texts = cleaner.rewrite(documents.column("text"))
+                documents = documents.set_column(place, DOCUMENT_SCHEMA.field("text"), texts)
+                before, size = size, (len(documents), characters(texts))
+                row.add(before, size)
+        return documents
+
+
+def _filtered(
+    documents: pa.RecordBatch, size: tuple[int, int], group: list[tuple[Any, _Row]]
+) -> tuple[pa.RecordBatch, tuple[int, int]]:
+    lengths = pc.utf8_length(documents.column("text")).to_numpy(zero_copy_only=False)
+    kept = np.ones(len(documents), bool)
+    for (_, row), reasons in zip(group, verdicts([cleaner for cleaner, _ in group], documents), strict=True):
+        if reasons.null_count < len(reasons):
+            kept &= pc.is_null(reasons).to_numpy(zero_copy_only=False)
+            for entry in pc.value_counts(reasons.drop_null()).to_pylist():
+                row.dropped[entry["values"]] += entry["counts"]
+        before, size = size, (int(kept.sum()), int(lengths[kept].sum()))
+        row.add(before, size)
+    return (documents if kept.all() else documents.filter(pa.array(kept))), size
+
+
 def _report(
-    shard: ShardRef, fetched: StageReport, key: str, steps: list[_Step], artifacts: dict[str, Any]
+    shard: ShardRef, fetched: StageReport, key: str, rows: list[_Row], artifacts: dict[str, Artifact]
 ) -> StageReport:
-    dropped: dict[str, int] = {}
-    for step in steps:
-        for reason, count in step.dropped.items():
-            dropped[reason] = dropped.get(reason, 0) + count
+    dropped = sum((row.dropped for row in rows), Counter())
     return StageReport(
         stage="clean",
         shard=shard.index,
         fingerprint=key,
         docs_in=fetched.docs_out,
-        docs_out=steps[-1].documents_out,
+        docs_out=rows[-1].documents_out,
         chars_in=fetched.chars_out,
-        chars_out=steps[-1].characters_out,
+        chars_out=rows[-1].characters_out,
         dropped=dict(sorted(dropped.items())),
         artifacts=artifacts,
-        details={"rules": [step.row() for step in steps]},
+        details={"rules": [row.settings() for row in rows]},
     )

@@ -5,7 +5,6 @@ depends neither on the number of ranges nor on who computed them.
 """
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -117,5 +116,3 @@ def records(report: StageReport, name: str, dtype: np.dtype) -> np.ndarray:
     artifact = report.artifacts[name]
     with storage.translated(Path(artifact.uri)):
         return np.memmap(artifact.uri, dtype, "r") if artifact.nbytes else np.empty(0, dtype)
-
-

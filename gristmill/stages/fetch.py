@@ -125,6 +125,12 @@ class _Quarantine:
         return {"quarantine": self._out.artifact}
 
 
+def check_usable(shards: int, failed: dict[int, str]) -> None:
+    """Raises ``InputError`` when none of the shards can be read; ``failed`` maps a shard's index to the reason."""
+    if len(failed) == shards:
+        raise InputError(f"none of the {shards} input shards can be read; the first: {failed[min(failed)]}")
+
+
 def check_quarantined(fetched: list[StageReport], config: PrepareConfig) -> None:
     """Raises ``InputError`` with the reasons when too many documents could not be used."""
     seen = sum(report.docs_in for report in fetched)

@@ -3,12 +3,16 @@
 from collections import Counter
 
 from gristmill.config import PrepareConfig
+from gristmill.errors import InputError
 from gristmill.formats.base import Format, OutputFile
 from gristmill.types import Layout, Piece, PlannedFile, StageReport
 
 
 def layout(tokenized: list[StageReport], arranged: StageReport, config: PrepareConfig) -> Layout:
-    """The published files of every format, train before val, and their pieces in stream order."""
+    """The published files of every format, train before val, and their pieces in stream order.
+
+    Raises ``InputError`` when there is nothing to put in one.
+    """
     documents: Counter[int] = Counter()
     tokens: Counter[int] = Counter()
     for report in tokenized:
@@ -36,6 +40,8 @@ def layout(tokenized: list[StageReport], arranged: StageReport, config: PrepareC
                 )
             )
             pieces.extend(found)
+    if not files:
+        raise InputError("no document is left to publish: the tokenizer gives none of them any id", "bad_ids")
     return Layout(files=files, pieces=pieces)
 
 

@@ -67,5 +67,3 @@ def _cut_in_shard(place: int, offset: int, signed: StageReport, decided: StageRe
 def bucket_bounds(buckets: int, key_space: int) -> np.ndarray:
     """uint64, ``buckets`` long: the first key of each bucket."""
     return np.array([number * key_space // buckets for number in range(buckets)], np.uint64)
-
-

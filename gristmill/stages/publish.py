@@ -13,7 +13,16 @@ from gristmill.manifest import MANIFEST, read_manifest, seal
 from gristmill.reporting.summary import summary
 from gristmill.stages.upload import published_file
 from gristmill.stages.vocabulary import tokenizer_record
-from gristmill.types import AttachedFile, Manifest, PublishedFile, ShardRef, SourceShard, StageReport, Value, token_dtype
+from gristmill.types import (
+    AttachedFile,
+    Manifest,
+    PublishedFile,
+    ShardRef,
+    SourceShard,
+    StageReport,
+    Value,
+    token_dtype,
+)
 
 
 class Results(Value, frozen=True, kw_only=True):
@@ -27,7 +36,7 @@ class Results(Value, frozen=True, kw_only=True):
     tokenizer: StageReport
     tokenized: list[StageReport]
     uploaded: list[StageReport]
-    failed: dict[int, str] = {}
+    failed: dict[int, str]
 
 
 def check_output(config: PrepareConfig, shards: list[ShardRef]) -> None:
@@ -69,7 +78,8 @@ def _place(shard: ShardRef | SourceShard) -> str:
 
 
 def publish(results: Results, config: PrepareConfig) -> Manifest:
-    """Check that all counts add up, put the small files in place, clear away what a kill left, write ``manifest.json`` last and return it.
+    """Check that all counts add up, put the small files in place, clear away what a kill left, write
+    ``manifest.json`` last and return it.
 
     Raises ``VerificationError`` when published counts differ from the reports.
     """

@@ -110,7 +110,9 @@ class _Run:
         encoded = self._encode(texts)
         self._check.add(texts, encoded)
         lengths = np.diff(encoded.offsets)
-        records = np.empty(len(texts), [("bucket", "u4"), ("key", "u8"), ("row", "u4"), ("offset", "u8"), ("length", "u4")])
+        records = np.empty(
+            len(texts), [("bucket", "u4"), ("key", "u8"), ("row", "u4"), ("offset", "u8"), ("length", "u4")]
+        )
         buckets = np.searchsorted(self._bounds, keys, "right") - 1
         records["bucket"] = np.where(held_out, buckets, buckets + len(self._bounds))
         records["key"], records["row"], records["length"] = keys, rows, lengths
@@ -122,9 +124,7 @@ class _Run:
         if self._pending_tokens >= RUN_TOKENS:
             self._flush()
 
-    def _placed(
-        self, texts: list[str], batch: Kept
-    ) -> tuple[np.ndarray, np.ndarray, list[str], np.ndarray, list[str]]:
+    def _placed(self, texts: list[str], batch: Kept) -> tuple[np.ndarray, np.ndarray, list[str], np.ndarray, list[str]]:
         """Order keys and the split of each document; the document at a character cut becomes two."""
         sources = batch.documents.column("source").to_pylist()
         rows, cut = batch.rows, self._arranged["cut"]

@@ -14,9 +14,7 @@ from gristmill.stages.vocabulary import tokenizer_record
 from gristmill.types import Artifact, Boundary, PlannedFile, PublishedFile, StageReport, token_dtype
 
 
-def upload(
-    file: PlannedFile, packed: list[StageReport], tokenizer: StageReport, config: PrepareConfig
-) -> StageReport:
+def upload(file: PlannedFile, packed: list[StageReport], tokenizer: StageReport, config: PrepareConfig) -> StageReport:
     """Publish one file and recount it from its published bytes. ``details["file"]`` is its ``PublishedFile``.
 
     Raises ``VerificationError`` when the bytes hold other counts than were packed.

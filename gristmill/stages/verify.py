@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from gristmill import plugins, progress, storage
+from gristmill.errors import ConfigError
 from gristmill.formats.base import Format
 from gristmill.manifest import read_manifest
 from gristmill.recount import block_digests, recount
@@ -83,9 +84,7 @@ def _token_file(folder: Path, file: PublishedFile, manifest: Manifest) -> list[s
         return problems
     dtype = np.dtype(manifest.dtype).newbyteorder("<")
     format, record = format_of(manifest, file.format), manifest.tokenizer
-    found = recount(
-        format.blocks(path, dtype), eot_id=record.eot_id, eot_side=format.eot, boundaries=file.boundaries
-    )
+    found = recount(format.blocks(path, dtype), eot_id=record.eot_id, eot_side=format.eot, boundaries=file.boundaries)
     if found.max_id >= record.vocab_size:
         problems.append(_first_out_of_range(path, format.blocks(path, dtype), dtype, record.vocab_size))
     documents = file.documents if format.eot != "none" else file.eos
@@ -122,10 +121,14 @@ def _strangers(folder: Path, manifest: Manifest) -> list[str]:
 
 
 def verify_bin(path: str, *, vocab_size: int, eot_id: int | None, dtype: str) -> Verified:
-    """Check a bare file of ids that has no manifest: whole ids, ids in range, and how many EOTs there are."""
+    """Check a bare file of ids that has no manifest: whole ids, ids in range, and how many EOTs there are.
+
+    Raises ``ConfigError`` when there is no such file.
+    """
     file, kind = Path(path), np.dtype(dtype).newbyteorder("<")
-    with storage.translated(file):
-        size = file.stat().st_size
+    if not file.is_file():
+        raise ConfigError(f"{file}: no such file; give a file of raw ids")
+    size = file.stat().st_size
     if size % kind.itemsize or not size:
         problem = f"{file}: {size} bytes; expected a multiple of {kind.itemsize} above 0 ({dtype} ids)"
         return Verified(files=1, documents=0, tokens=0, bytes=size, problems=[problem])

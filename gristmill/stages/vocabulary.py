@@ -1,5 +1,6 @@
 """Obtain the tokenizer (copy it, or train it on the kept documents) and archive it in the work area."""
 
+from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -10,7 +11,7 @@ import xxhash
 
 from gristmill import ledger, progress, storage
 from gristmill.config import PrepareConfig
-from gristmill.errors import ConfigError
+from gristmill.errors import ConfigError, InputError
 from gristmill.stages._kept import kept
 from gristmill.tokenizers.base import Encoder
 from gristmill.types import Artifact, StageReport, TokenizerRecord, token_dtype
@@ -25,8 +26,10 @@ def check_tokenizer(config: PrepareConfig) -> None:
 def vocabulary(cleaned: list[StageReport], decided: StageReport, config: PrepareConfig) -> StageReport:
     """Write the tokenizer's files; ``details`` holds a ``TokenizerRecord`` and the ``dtype`` of its ids.
 
-    Raises ``ConfigError`` when a format cannot hold the vocabulary or needs an end-of-text token that is not there.
+    Raises ``InputError`` when no document is left, ``ConfigError`` when a format cannot hold the vocabulary or needs an
+    end-of-text token that is not there.
     """
+    _check_left(cleaned, decided)
     determined: dict[str, Any] = {"tokenizer": config.tokenizer.identity()}
     if config.tokenizer.needs_documents:
         determined["documents"] = decided.fingerprint
@@ -57,6 +60,16 @@ def vocabulary(cleaned: list[StageReport], decided: StageReport, config: Prepare
     report = ledger.run(config.execution.work, "vocabulary", 0, determined, produce)
     check_formats(tokenizer_record(report), config)
     return report
+
+
+def _check_left(cleaned: list[StageReport], decided: StageReport) -> None:
+    if decided.docs_out:
+        return
+    dropped: Counter[str] = Counter()
+    for report in cleaned:
+        dropped.update(report.dropped)
+    reasons = ", ".join(f"{reason} {count}" for reason, count in dropped.most_common()) or "the input holds none"
+    raise InputError(f"no document is left to publish: {reasons}", "bad_document")
 
 
 def tokenizer_record(report: StageReport) -> TokenizerRecord:

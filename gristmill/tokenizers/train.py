@@ -19,7 +19,9 @@ class Train(Tokenizer):
 
     needs_documents: ClassVar[bool] = True
 
-    vocab_size: int = Field(8192, ge=257, le=2**20, description="Entries of the vocabulary, the end-of-text token included.")
+    vocab_size: int = Field(
+        8192, ge=257, le=2**20, description="Entries of the vocabulary, the end-of-text token included."
+    )
     min_frequency: int = Field(2, ge=0, description="A pair seen less often is never merged.")
     sample_characters: int = Field(
         500_000_000, ge=1, description="Train on about this many characters, chosen by a hash of each document."

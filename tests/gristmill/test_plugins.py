@@ -1,9 +1,8 @@
 """The contract that every plugin of every room keeps, and the registry that finds them.
 
-Nothing here names a kind, except where one cannot be made from its defaults: then it needs a line in ``LEAST``.
+A new kind is found by its file and needs no line here.
 """
 
-import inspect
 import json
 import pickle
 import pkgutil
@@ -23,14 +22,22 @@ from gristmill.plugins import Plugin
 
 ROOMS = ["cleaning", "dedup", "formats", "ordering", "packing", "sources", "splits", "tokenizers"]
 KINDS = [(room, kind) for room in ROOMS for kind in plugins.kinds(room)]
-LEAST: dict[str, dict[str, Any]] = {"sources.files": {"paths": ["a/*.jsonl"]}, "tokenizers.huggingface": {"path": "t.json"}}
-"""The fewest settings of kinds that have no complete defaults."""
+LEAST: dict[str, dict[str, Any]] = {"tokenizers.huggingface": {"path": "t.json"}}
+"""Settings of kinds whose fields, each optional, do not do without one another."""
 
 every = pytest.mark.parametrize(("room", "kind"), KINDS, ids=[f"{room}.{kind}" for room, kind in KINDS])
 
 
+def least(room: str, kind: str) -> dict[str, Any]:
+    """The fewest settings that make a plugin: a value by type for each field that has no default."""
+    values = {"string": "name", "array": ["name"], "integer": 1, "number": 1.0, "boolean": True, "object": {}}
+    schema = plugins.find(room, kind).model_json_schema()
+    required = {name: values[schema["properties"][name]["type"]] for name in schema.get("required", [])}
+    return {"kind": kind, **required, **LEAST.get(f"{room}.{kind}", {})}
+
+
 def example(room: str, kind: str) -> Plugin:
-    return plugins.load(room, {"kind": kind, **LEAST.get(f"{room}.{kind}", {})})
+    return plugins.load(room, least(room, kind))
 
 
 def test_every_room_is_here() -> None:
@@ -62,12 +69,10 @@ def test_a_plugin_survives_pickle(room: str, kind: str) -> None:
 
 @every
 def test_a_plugin_says_what_it_does(room: str, kind: str) -> None:
-    """Its docstring and the descriptions of its fields are the only manual that a user has."""
+    """Its docstring is the manual of the kind; one inherited from the base class says nothing."""
     found = plugins.find(room, kind)
-    assert (found.__doc__ or "").strip()
-    assert found.__doc__ != inspect.getdoc(found.__mro__[1])
-    undescribed = [name for name, field in found.model_fields.items() if not field.description]
-    assert undescribed == []
+    assert len(found.__doc__ or "") > 20
+    assert found.__doc__ not in [base.__doc__ for base in found.__mro__[1:]]
 
 
 @every
@@ -98,7 +103,7 @@ def test_a_plugin_cannot_be_changed(room: str, kind: str) -> None:
 def test_an_unknown_key_is_refused_with_the_keys_there_are(room: str, kind: str) -> None:
     """A misspelt threshold that was ignored would leave the default in force."""
     with pytest.raises(ConfigError) as caught:
-        plugins.load(room, {"kind": kind, **LEAST.get(f"{room}.{kind}", {}), "tresholdd": 1})
+        plugins.load(room, {**least(room, kind), "tresholdd": 1})
     fields = sorted(plugins.find(room, kind).model_fields)
     assert str(caught.value) == f"{kind}: unknown key 'tresholdd'; there are: {', '.join(fields)}"
 
@@ -108,11 +113,9 @@ def test_the_version_is_part_of_the_identity(room: str, kind: str, monkeypatch: 
     """Outputs of old code would be reused after a rule was mended."""
     plugin = example(room, kind)
     before = plugin.identity()
-    monkeypatch.setattr(type(plugin), "version", type(plugin).version + 1)
-    assert plugin.identity() != before
-    assert plugin.settings() == {key: value for key, value in before.items() if key in plugin.settings()} | {
-        key: value for key, value in plugin.settings().items() if key not in before
-    }
+    monkeypatch.setattr(type(plugin), "version", before["version"] + 1)
+    assert plugin.identity() == {**before, "version": before["version"] + 1}
+    assert "version" not in plugin.settings()
 
 
 def test_the_version_of_a_rule_within_a_source_counts(monkeypatch: pytest.MonkeyPatch) -> None:

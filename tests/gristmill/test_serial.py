@@ -71,7 +71,7 @@ def sums(folder: Path) -> dict[str, str]:
 
 
 def test_golden_shakespeare_by_configuration_only(tmp_path: Path) -> None:
-    """The published sums of nanoGPT's data/shakespeare: a cut by bytes instead of characters, or an EOT, breaks them."""
+    """The known sums of nanoGPT's data/shakespeare: a cut by bytes instead of characters, or an EOT, breaks them."""
     made = shakespeare(tmp_path, tokenizer={"kind": "huggingface", "path": str(GPT2)})
     assert sums(made) == {
         "train.bin": "502a2bdc8210d1ac5d5674867cb74467dd31db575d25cf6dbb08c8bdbea8680f",

@@ -1,7 +1,5 @@
-"""Runs that are killed with -9: ``python killed.py RUNS.json``, a list of ``{"config": ..., "delays": [...]}``.
+"""Runs that are killed with -9: ``python killed.py RUNS.json``, a list of ``{"config": ..., "kills": [...]}``.
 
-Each delay (seconds; ``inf``: to the end) is one run of ``serial.prepare`` in a forked child, forked after every import
-so that the kill falls into the work. Prints the seconds that each run took.
 """
 
 import json
@@ -9,6 +7,7 @@ import os
 import signal
 import sys
 import time
+from pathlib import Path
 
 import pyarrow as pa
 
@@ -16,25 +15,27 @@ from gristmill import config, serial
 from gristmill.config import PrepareConfig
 
 
-def run(asked: PrepareConfig, delay: float) -> float:
-    """Seconds until the child was killed or done; a child that fails ends this process too."""
-    began = time.perf_counter()
+def run_killed(asked: PrepareConfig, outputs: int, seconds: float) -> None:
+    """One run; a child that fails by itself ends this process with its status."""
+    work = Path(asked.execution.work)
     child = os.fork()
     if child == 0:
         serial.prepare(asked)
         os._exit(0)
-    if delay != float("inf"):
-        time.sleep(delay)
-        os.kill(child, signal.SIGKILL)
+    while not os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+        if sum(not path.parent.name.startswith(".tmp-") for path in work.glob("*/*/report.json")) >= outputs:
+            time.sleep(seconds)
+            os.kill(child, signal.SIGKILL)
+            break
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if status not in (0, -signal.SIGKILL):
         sys.exit(status)
-    return time.perf_counter() - began
 
 
 if __name__ == "__main__":
-    with open(sys.argv[1], encoding="utf-8") as file:
-        runs = json.load(file)
+    runs = json.loads(Path(sys.argv[1]).read_text())
+    parsed = [(config.parse(entry["config"]), entry["kills"]) for entry in runs]
     pa.array([""])  # brings in pandas, which takes longer than all the rest of a small run
-    parsed = [(config.parse(entry["config"]), entry["delays"]) for entry in runs]
-    print(json.dumps([[run(asked, float(delay)) for delay in delays] for asked, delays in parsed]))
+    for asked, kills in parsed:
+        for outputs, seconds in kills:
+            run_killed(asked, outputs, seconds)

@@ -9,7 +9,7 @@ import yaml
 from corpora import byte_tokenizer, request, tree, write_documents
 
 from gristmill import serial
-from gristmill.commands.prepare import check
+from gristmill.commands.prepare import PREFECT_DEFAULTS, check
 
 TERABYTES = 4 << 40
 
@@ -46,8 +46,12 @@ def expect(message: str, *parts: str) -> None:
     assert not Path("out").exists()
 
 
-def test_a_good_configuration_is_accepted(asked: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_good_configuration_is_accepted(
+    asked: dict[str, Any], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Every refusal below must come from what was spoilt, not from the rest."""
+    for name in PREFECT_DEFAULTS:
+        monkeypatch.setenv(name, "unchanged")
     Path("config.yaml").write_text(yaml.safe_dump(asked))
     check(["config.yaml"])
     assert "error" not in capsys.readouterr().err
@@ -97,7 +101,8 @@ def test_a_configuration_that_cannot_be_carried_out(
     expect(refused(asked | spoilt, capsys), *parts)
 
 
-def test_files_that_are_no_configuration(asked: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("asked")
+def test_files_that_are_no_configuration(capsys: pytest.CaptureFixture[str]) -> None:
     """A YAML mistake must be told with its line, not as a parser's stack."""
     expect(refused("a: [1\n", capsys), "config.yaml", "YAML", "line")
     expect(refused("- a\n", capsys), "config.yaml", "mapping")

@@ -50,34 +50,33 @@ def made_anew(before: dict[str, tuple[int, int]], after: dict[str, tuple[int, in
     return Counter(name.partition("/")[0] for name, mark in after.items() if before.get(name) != mark)
 
 
-def run_killed(folder: Path, runs: list[tuple[PrepareConfig, list[float]]]) -> list[list[float]]:
-    document = [{"config": config.model_dump(mode="json"), "delays": delays} for config, delays in runs]
-    path = folder / "runs.json"
-    path.write_text(json.dumps(document))
-    done = subprocess.run([sys.executable, killed.__file__, path], capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    times: list[list[float]] = json.loads(done.stdout)
-    return times
-
-
 def test_kill_minus_nine_anywhere_leaves_the_same_bytes(tmp_path: Path) -> None:
     """Half a file taken for a whole one, a lost shard or a temporary left beside the data, after any power cut."""
     corpus(tmp_path)
     # Loading a subword tokenizer takes longer than all the rest of so small a corpus, and most kills would fall there.
     rest = {"tokenizer": {"kind": "characters"}, "formats": [{"kind": "nanogpt", "eot": "none"}]}
     calm = asked(tmp_path, "calm", **rest)
-    seconds = run_killed(tmp_path, [(calm, [float("inf")])])[0][0]
+    serial.prepare(calm)
+    every = standing(Path(calm.execution.work))
     chance = random.Random(20)
     broken = [asked(tmp_path, f"killed-{number}", **rest) for number in range(KILLS)]
-    run_killed(tmp_path, [(config, [chance.uniform(0, seconds), chance.uniform(0, seconds)]) for config in broken])
+    runs = []
+    for number, config in enumerate(broken):
+        # Two kills each: in the first run, and in the one that resumes it.
+        places = sorted([len(every) * number // KILLS, chance.randrange(len(every))])
+        kills = [[place, chance.uniform(0, 0.01)] for place in places]
+        runs.append({"config": config.model_dump(mode="json"), "kills": kills})
+    path = tmp_path / "runs.json"
+    path.write_text(json.dumps(runs))
+    subprocess.run([sys.executable, killed.__file__, path], timeout=120, check=True)
     kept = [standing(Path(config.execution.work)) for config in broken]
-    assert len({len(found) for found in kept}) > 3, "the kills must fall at different moments"
+    assert len({len(found) for found in kept}) > KILLS // 3, "the kills must fall at different moments"
     for config, before in zip(broken, kept, strict=True):
         serial.prepare(config)
         assert tree(Path(config.destination)) == tree(Path(calm.destination))
         after = standing(Path(config.execution.work))
         assert {name: after[name] for name in before} == before, "a finished output was made again"
-        assert made_anew({}, after) == made_anew({}, standing(Path(calm.execution.work)))
+        assert made_anew({}, after) == made_anew({}, every)
 
 
 def test_a_temporary_of_a_dead_process_is_removed_from_the_output(tmp_path: Path) -> None:
@@ -201,9 +200,7 @@ def test_an_output_with_a_damaged_report_is_made_again(tmp_path: Path, damage: C
     check_damage(tmp_path, lambda folder: [folder / "report.json"], damage)
 
 
-def check_damage(
-    folder: Path, chosen: Callable[[Path], Iterable[Path]], damage: Callable[[Path], None]
-) -> None:
+def check_damage(folder: Path, chosen: Callable[[Path], Iterable[Path]], damage: Callable[[Path], None]) -> None:
     """Damage the chosen files of one output of every stage; all of them are made again, and nothing else is."""
     corpus(folder)
     config = asked(folder, "run")

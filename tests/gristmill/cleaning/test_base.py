@@ -1,7 +1,7 @@
 import pyarrow.compute as pc
 from texts import documents, sample
 
-from gristmill.cleaning._cascade import verdicts
+from gristmill.cleaning.base import verdicts
 from gristmill.cleaning.gopher_quality import GopherQuality
 from gristmill.cleaning.gopher_repetition import GopherRepetition
 from gristmill.cleaning.length import Length

@@ -1,0 +1,59 @@
+"""Rows for people, with strings from data made harmless."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from manifests import manifest, source_shard
+
+from gristmill.reporting.tables import escape, input_rows, markdown, published_rows
+
+
+@given(st.text())
+def test_text_from_data_cannot_leave_its_cell(text: str) -> None:
+    """The server's page renders Markdown with raw HTML: a document's name must not become a link or a script."""
+    found = escape(text)
+    bare = re.sub(r"&#\d+;", "", found)
+    assert not set(bare) & set("<>|`[]*_\\!\n\r")
+    assert bare.isprintable() or bare == ""
+    assert len(re.sub(r"&#\d+;", "x", found)) <= 200
+
+
+def test_escaped_text_still_reads_as_itself() -> None:
+    assert escape("a|b <i>\n") == "a&#124;b &#60;i&#62; "
+    assert escape("caf\u00e9 \u4e2d\x00") == "caf\u00e9 \u4e2d?"
+
+
+def test_a_row_for_every_published_file() -> None:
+    rows = published_rows(manifest())
+    assert [row["file"] for row in rows] == ["nanogpt/train.bin", "nanogpt/val.bin"]
+    assert rows[0] | {"sha256": ""} == {
+        "file": "nanogpt/train.bin", "split": "train", "documents": 1234, "tokens": 1_234_567, "EOS": 1234,
+        "bytes": 2468, "sha256": "",
+    }  # fmt: skip
+
+
+def test_a_row_for_every_input_shard_accounts_for_its_documents() -> None:
+    """A shard whose losses are not shown would look as if it had lost nothing."""
+    shards = [
+        source_shard(dropped={"blank": 1, "too_short": 2000}),
+        source_shard(index=1, uri="b|c.parquet", part={"start": 2, "stop": 5}, error="cut <here>", quarantined={}),
+    ]
+    first, second = input_rows(manifest(source_shards=shards))
+    assert (first["shard"], first["input"], first["documents"], first["kept"]) == (0, "a.jsonl", 5, 3)
+    assert (first["dropped"], first["quarantined"], first["error"]) == ("blank 1, too_short 2,000", "json_syntax 1", "")
+    assert second["input"] == "b&#124;c.parquet &#91;2:5&#93;"
+    assert (second["quarantined"], second["error"]) == ("", "cut &#60;here&#62;")
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_table_has_as_many_cells_in_every_line(count: int) -> None:
+    lines = markdown([{"name": "a", "documents": 1_234_567}] * count).split("\n")
+    assert len(lines) == count + 2
+    assert {line.count("|") for line in lines} == {3}
+    assert "| a | 1,234,567 |" in lines
+
+
+def test_no_rows_are_said_to_be_none() -> None:
+    assert markdown([]) == "None."

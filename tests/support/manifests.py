@@ -1,0 +1,76 @@
+"""A made-up manifest, and a data set on disk that has one."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from gristmill import storage
+from gristmill.manifest import MANIFEST, seal
+from gristmill.types import Manifest, PublishedFile, SourceShard, TokenizerRecord
+
+
+def token_file(**changes: Any) -> PublishedFile:
+    plain = PublishedFile(
+        path="nanogpt/train.bin",
+        format="nanogpt",
+        split="train",
+        bytes=2468,
+        sha256="ab" * 32,
+        documents=1234,
+        tokens=1_234_567,
+        eos=1234,
+        max_id=299,
+        block_bytes=1 << 20,
+        blocks=[],
+        boundaries=[],
+    )
+    return msgspec.structs.replace(plain, **changes)
+
+
+def source_shard(**changes: Any) -> SourceShard:
+    plain = SourceShard(
+        index=0, source="web", uri="a.jsonl", part=None, sha256="cd" * 32, documents=5, kept=3, dropped={"blank": 1},
+        quarantined={"json_syntax": 1}, tokens=99,
+    )  # fmt: skip
+    return msgspec.structs.replace(plain, **changes)
+
+
+def manifest(**changes: Any) -> Manifest:
+    plain = Manifest(
+        manifest_version=1,
+        dataset="demo",
+        code_version="0",
+        config={"split": {"kind": "fraction", "fraction": 0.01, "version": 1}},
+        config_fingerprint="f" * 32,
+        tokenizer=TokenizerRecord(
+            kind="train", name="trained bpe 300", file="tokenizer.json", sha256="ef" * 32, vocab_size=300, eot_id=0,
+            fast_path="fastokens 1", documents_compared=17,
+        ),
+        dtype="uint16",
+        eot_side={"nanogpt": "append"},
+        totals={"input_documents": 5, "documents": 3, "tokens": 99, "characters": 400},
+        dropped={"blank": 1},
+        quarantined={"json_syntax": 1},
+        sources={"web": {"documents": 3, "tokens": 99}},
+        files=[token_file(), token_file(path="nanogpt/val.bin", split="val", documents=1, tokens=20)],
+        attachments=[],
+        source_shards=[source_shard()],
+    )  # fmt: skip
+    return msgspec.structs.replace(plain, **changes)
+
+
+def write_manifest(output: Path, made: Manifest) -> Path:
+    """Seal a manifest and put it where a data set has it."""
+    storage.write(output / MANIFEST, msgspec.json.format(msgspec.json.encode(seal(made)), indent=1) + b"\n")
+    return output / MANIFEST
+
+
+def data_set(output: Path, ids: "np.ndarray | list[int]", **changes: Any) -> Path:
+    """A published data set with one train file of uint16 ``ids``."""
+    array = np.array(ids, "<u2")
+    storage.write(output / "nanogpt" / "train.bin", array.tobytes())
+    files = [token_file(bytes=array.nbytes, tokens=len(array))]
+    write_manifest(output, manifest(files=files, **changes))
+    return output
