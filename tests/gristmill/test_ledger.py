@@ -34,7 +34,9 @@ class Stage:
     def produce(self, folder: Path, key: str) -> StageReport:
         self.times += 1
         artifacts = {name: storage.write(folder / name, name.encode() * 100) for name in ("tokens", "sub/index")}
-        return StageReport(stage="demo", shard=5, fingerprint=key, docs_in=3, docs_out=2, dropped={"blank": 1}, artifacts=artifacts)
+        return StageReport(
+            stage="demo", shard=5, fingerprint=key, docs_in=3, docs_out=2, dropped={"blank": 1}, artifacts=artifacts
+        )
 
     def run(self, shard: int = 5) -> StageReport:
         return ledger.run(str(self.work), "demo", shard, INPUTS, self.produce)

@@ -157,7 +157,12 @@ def test_a_value_of_the_wrong_type_is_named_with_what_was_met() -> None:
 def test_the_schema_of_a_plugin_field_is_open_and_lists_the_kinds() -> None:
     """The server checks parameters against it: a closed schema would refuse every setting of a plugin."""
     schema = PrepareConfig.model_json_schema()["properties"]
-    for name, room in (("tokenizer", "tokenizers"), ("split", "splits"), ("ordering", "ordering"), ("packing", "packing")):
+    for name, room in (
+        ("tokenizer", "tokenizers"),
+        ("split", "splits"),
+        ("ordering", "ordering"),
+        ("packing", "packing"),
+    ):
         assert schema[name]["additionalProperties"] is True
         assert schema[name]["properties"]["kind"]["enum"] == plugins.kinds(room)
         assert schema[name]["required"] == ([] if name == "split" else ["kind"])

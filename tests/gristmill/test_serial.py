@@ -1,16 +1,13 @@
 """The whole library from raw files to published bytes, against references that share no code with it."""
 
 import hashlib
-import math
 import pickle
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from corpora import GPT2, published, request, small_corpus, tree, write_documents
+from corpora import GPT2, nanogpt_reference, published, request, small_corpus, tree, write_documents
 from shared import SHARED
-from tokenizers import Tokenizer
 
 from gristmill import serial
 from gristmill.config import PrepareConfig
@@ -21,20 +18,6 @@ NANOGPT: dict[str, Any] = {
     "ordering": {"kind": "nanogpt", "seed": 2357},
     "split": {"fraction": 0.0005},
 }
-
-
-def nanogpt_reference(texts: list[str], fraction: float) -> dict[str, bytes]:
-    """nanoGPT's ``data/openwebtext/prepare.py`` without its libraries: permute, hold out, encode, append 50256."""
-    tokenizer = Tokenizer.from_file(str(GPT2))
-    tokenizer.encode_special_tokens = True
-    streams = [[*row.ids, 50256] for row in tokenizer.encode_batch(texts, add_special_tokens=False)]
-    order = np.random.default_rng(2357).permutation(len(texts))
-    held_out = math.ceil(fraction * len(texts))
-    parts = {"val.bin": order[:held_out], "train.bin": order[held_out:]}
-    return {
-        name: np.array([token for place in places for token in streams[place]], np.uint16).tobytes()
-        for name, places in parts.items()
-    }
 
 
 def test_nanogpt_bytes_equal_an_independent_reference(tmp_path: Path) -> None:

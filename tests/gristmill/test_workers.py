@@ -101,12 +101,15 @@ def test_our_errors_cross_the_process_border(kind: str) -> None:
     with pytest.raises(wanted) as caught:
         workers.call(chores.fail, kind=kind)
     assert type(caught.value) is wanted
-    assert str(caught.value) == {
-        "input": "part-7.jsonl.gz: ends within a member",
-        "space": "out: full",
-        "storage": "out: gone for now",
-        "name": "caf\\udce9.jsonl: unreadable",
-    }[kind]
+    assert (
+        str(caught.value)
+        == {
+            "input": "part-7.jsonl.gz: ends within a member",
+            "space": "out: full",
+            "storage": "out: gone for now",
+            "name": "caf\\udce9.jsonl: unreadable",
+        }[kind]
+    )
     if kind == "input":
         assert caught.value.reason == "truncated_stream"  # type: ignore[attr-defined]
 

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+import math
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -114,3 +115,17 @@ def reports(config: PrepareConfig) -> list[StageReport]:
     """Every report in the work area."""
     paths = sorted(Path(config.execution.work).glob("*/*/report.json"))
     return [msgspec.json.decode(path.read_bytes(), type=StageReport) for path in paths]
+
+
+def nanogpt_reference(texts: list[str], fraction: float) -> dict[str, bytes]:
+    """nanoGPT's ``data/openwebtext/prepare.py`` without its libraries: permute, hold out, encode, append 50256."""
+    tokenizer = Tokenizer.from_file(str(GPT2))
+    tokenizer.encode_special_tokens = True
+    streams = [[*row.ids, 50256] for row in tokenizer.encode_batch(texts, add_special_tokens=False)]
+    order = np.random.default_rng(2357).permutation(len(texts))
+    held_out = math.ceil(fraction * len(texts))
+    parts = {"val.bin": order[:held_out], "train.bin": order[held_out:]}
+    return {
+        name: np.array([token for place in places for token in streams[place]], np.uint16).tobytes()
+        for name, places in parts.items()
+    }

@@ -1,5 +1,7 @@
-"""Runs that are killed with -9: ``python killed.py RUNS.json``, a list of ``{"config": ..., "kills": [...]}``.
+"""Runs that are killed with -9: ``python killed.py RUNS.json``, a list of ``{"config": {...}, "kills": [...]}``.
 
+A kill is ``[outputs, seconds]``: one run of ``serial.prepare`` in a forked child, forked after every import so that the
+kill falls into the work. It dies ``seconds`` after that many stage outputs stand, unless it was done before.
 """
 
 import json

@@ -6,8 +6,8 @@ import pytest
 from corpora import request, write_documents
 
 from gristmill import serial
-from gristmill.manifest import read_manifest
 from gristmill.commands.samples import WINDOW_IDS, windows
+from gristmill.manifest import read_manifest
 
 
 @pytest.mark.parametrize("text", ["x", "one text " * 100])

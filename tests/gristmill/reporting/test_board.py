@@ -86,7 +86,7 @@ def test_a_terminal_shows_a_table_and_no_lines(
         shown.advance("tokenize", 1234, 10_000_000)
         shown.finish("tokenize")
         page = io.StringIO()
-        Console(file=page, width=120).print(shown._table())
+        Console(file=page, width=120, force_terminal=False).print(shown._table())
     assert "tokenize: " not in capsys.readouterr().err
     head, row = page.getvalue().splitlines()
     assert head.split() == ["stage", "done", "reused", "failed", "documents", "documents/s", "MB/s", "time", "left"]
