@@ -156,7 +156,7 @@ def _source_shards(results: Results) -> list[SourceShard]:
         number = place[shard.index]
         read, cleaned, tokenized = fetched[shard.index], results.cleaned[number], results.tokenized[number]
         repeated = cleaned.docs_out - tokenized.docs_in
-        dropped = {**cleaned.dropped, **tokenized.dropped}
+        dropped = {**read.dropped, **cleaned.dropped, **tokenized.dropped}
         if repeated:
             dropped[next(iter(results.decided.dropped))] = repeated
         rows.append(
