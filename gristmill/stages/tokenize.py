@@ -47,7 +47,8 @@ def tokenize(
     encode_by: Literal["fast", "reference"] = "fast",
 ) -> StageReport:
     """Write ``tokens`` (raw little-endian ids without EOT) and ``index`` (Arrow IPC, ``INDEX``) for the shard in use
-    number ``place``. ``encode_by="reference"`` leaves the fast library out. Buckets ``0 .. buckets - 1`` are validation, ``buckets .. 2 * buckets - 1`` train.
+    number ``place``. Buckets ``0 .. buckets - 1`` are validation, ``buckets .. 2 * buckets - 1`` train.
+    ``encode_by="reference"`` leaves the fast library out.
 
     Raises ``InputError`` when the fast library and the reference differ on a sampled document or an id is outside the
     vocabulary.
