@@ -92,6 +92,7 @@ class PrepareConfig(BaseModel):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         _distinct("sources", [source.label for source in self.sources], "give each a different name")
+        self.sources[:] = [source.resolved(self.cleaning) for source in self.sources]  # a list of our own making
         _distinct("formats", [format.kind() for format in self.formats], "list each kind once")
         self.split.check_ordering(self.ordering.kind())
         return self
@@ -112,20 +113,31 @@ class PrepareConfig(BaseModel):
         return next(source for source in self.sources if source.label == label)
 
     def rules(self, label: str) -> list[Cleaner]:
-        """The cleaners in force for a source."""
+        """The cleaners in force for a source, with the values that its genre gives."""
         own = self.source(label).cleaning
         return self.cleaning if own is None else own
 
+    def check_rules(self) -> None:
+        """Raises ``ConfigError`` where a cleaner cannot run on this machine."""
+        for source in self.sources:
+            for cleaner in self.rules(source.label):
+                cleaner.check()
+
     def identity(self) -> dict[str, Any]:
-        """What determines the bytes: every plugin's settings and version. ``execution`` and ``output`` are left out:
-        they say how and where, and the same bytes must come out whatever they are."""
+        """What determines the bytes: every plugin's settings and version, and the rules in force for each source.
+        ``execution`` and ``output`` are left out: they say how and where, and the same bytes must come out whatever
+        they are."""
         document: dict[str, Any] = {}
-        for name in sorted(set(type(self).model_fields) - {"execution", "output"}):
+        for name in sorted(set(type(self).model_fields) - {"cleaning", "execution", "output", "sources"}):
             value = getattr(self, name)
             if isinstance(value, list):
                 document[name] = [plugin.identity() for plugin in value]
             else:
                 document[name] = value.identity() if isinstance(value, Plugin) else value
+        document["sources"] = [
+            source.identity() | {"cleaning": [cleaner.identity() for cleaner in self.rules(source.label)]}
+            for source in self.sources
+        ]
         return document
 
     def fingerprint(self) -> str:

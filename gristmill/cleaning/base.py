@@ -1,17 +1,42 @@
 """What every cleaning rule and filter offers. A cleaner is pure: the same documents in, the same out."""
 
 from collections.abc import Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from gristmill.columns import strings
+from gristmill.errors import ConfigError
 from gristmill.plugins import Plugin
 
 
 class Cleaner(Plugin):
     """Either a ``Rule`` (rewrites texts) or a ``Filter`` (drops documents with a reason)."""
+
+    genres: ClassVar[dict[str, dict[str, Any]]] = {}
+    """Presets: by genre of the source, values for fields that the configuration does not set."""
+
+    def for_genre(self, genre: str) -> Self:
+        """The same with the genre's values for the fields that nobody set.
+
+        ``model_fields_set`` still holds what was asked for and no more, so that a preset can be told from a setting.
+        Raises ``ConfigError`` where a preset contradicts a setting.
+        """
+        asked = {name: value for name, value in self if name in self.model_fields_set}
+        preset = {name: value for name, value in self.genres.get(genre, {}).items() if name not in asked}
+        if not preset:
+            return self
+        try:
+            resolved = self.parse({**asked, **preset})
+        except ConfigError as error:
+            given = ", ".join(f"{name} {value}" for name, value in preset.items())
+            raise ConfigError(f"{error}; genre {genre} gives {given}, set it yourself") from None
+        return self.model_construct(_fields_set=set(asked), **dict(resolved))
+
+    def check(self) -> None:
+        """Raises ``ConfigError`` where something is missing on this machine: a package, a file, a permission."""
 
 
 class Rule(Cleaner):

@@ -1,5 +1,7 @@
 """The document rules of the C4 paper; ``c4_lines`` holds the rules for lines and runs before."""
 
+from typing import Any, ClassVar
+
 from pydantic import Field
 
 from gristmill.cleaning._line_ends import sentences
@@ -15,8 +17,11 @@ class C4(TableFilter):
 
     A document goes if it holds one of ``phrases`` (reason ``lorem_ipsum``; whatever their case), one of
     ``brackets`` (``curly_bracket``), or fewer than ``min_sentences`` sentences (``too_few_sentences``): one per line,
-    and one more for each mark followed by white space, or wide mark, inside a line.
+    and one more for each mark followed by white space, or wide mark, inside a line. Of code only the placeholder text
+    goes: brackets and the want of sentences are its nature.
     """
+
+    genres: ClassVar[dict[str, dict[str, Any]]] = {"code": {"brackets": "", "min_sentences": 0}}
 
     phrases: tuple[Phrase, ...] = ("lorem ipsum",)
     brackets: str = "{"

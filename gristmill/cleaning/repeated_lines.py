@@ -1,5 +1,7 @@
 """Documents that say the same line over and over."""
 
+from typing import Any, ClassVar
+
 import numpy as np
 from pydantic import Field
 
@@ -12,9 +14,12 @@ from gristmill.cleaning._utf8 import Bools
 class RepeatedLines(TableFilter):
     """Drops documents in which some line occurs more than ``max_repeats`` times.
 
-    Lines are compared without the white space around them; empty lines do not count. The default is the usual bound
-    of practitioners. Reason: ``repeated_line``.
+    Lines are compared without the white space around them; empty lines do not count. The default is the bound of
+    practitioners' guides. It would drop 54 % of the modules of Python's own library and 59 % of C headers, for lines
+    such as ``else:`` and ``#endif``; 100 drops 1 % and 5 % of them. Reason: ``repeated_line``.
     """
+
+    genres: ClassVar[dict[str, dict[str, Any]]] = {"code": {"max_repeats": 100}}
 
     max_repeats: int = Field(default=5, ge=1)
 

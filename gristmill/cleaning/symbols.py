@@ -1,5 +1,7 @@
 """Documents that are mostly punctuation and symbols."""
 
+from typing import Any, ClassVar
+
 from pydantic import Field
 
 from gristmill.cleaning._characters import SYMBOL
@@ -11,9 +13,11 @@ from gristmill.cleaning._utf8 import Bools
 class Symbols(TableFilter):
     """Drops documents in which more than ``max_share`` of all characters are punctuation or symbols.
 
-    Those are the Unicode categories P and S. Usual bounds of practitioners: 0.3 for web pages, 0.5 for code, 0.2 for
+    Those are the Unicode categories P and S. Bounds of practitioners' guides: 0.3 for prose, 0.5 for code, 0.2 for
     Chinese. Reason: ``too_many_symbols``.
     """
+
+    genres: ClassVar[dict[str, dict[str, Any]]] = {"code": {"max_share": 0.5}}
 
     max_share: float = Field(default=0.3, ge=0, le=1)
 

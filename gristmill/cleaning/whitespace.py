@@ -1,6 +1,6 @@
 """Blanks that carry nothing: at line ends, between paragraphs, around the document and, in prose, inside lines."""
 
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,8 @@ class Whitespace(Rule):
     neither starts nor ends with an empty line or a newline. ``prose`` also cuts a run of blanks inside or at the
     front of a line to its first; ``code`` keeps indentation and inner blanks as they are.
     """
+
+    genres: ClassVar[dict[str, dict[str, Any]]] = {"code": {"mode": "code"}}
 
     mode: Literal["prose", "code"] = "prose"
     blank_lines: int = Field(default=1, ge=0)

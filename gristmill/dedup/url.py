@@ -13,8 +13,8 @@ from gristmill.errors import ConfigError
 from gristmill.types import DOCUMENT_SCHEMA
 
 _URL = re.compile(
-    r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<user>[^/?#@]*@)?(?P<host>\[[^\]/?#]*\]|[^:/?#]*)(?::(?P<port>[0-9]*))?"
-    r"(?P<path>/[^?#]*)?(?P<query>\?[^#]*)?(?:#.*)?",
+    r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<user>[^/?#@\s]*@)?(?P<host>\[[^\]/?#\s]*\]|[^:/?#\s]*)"
+    r"(?::(?P<port>[0-9]*))?(?P<path>/[^?#\s]*)?(?P<query>\?[^#\s]*)?(?:#.*)?",
     re.DOTALL,
 )
 _DEFAULT_PORTS = {"http": "80", "https": "443", "ftp": "21"}
@@ -25,7 +25,7 @@ class Url(Dedup):
 
     Outer white space, the fragment, slashes at the end of the path and the scheme's default port (http 80, https 443,
     ftp 21) are left out; scheme and host are put in lower case (after RFC 3986, section 6.2). The query counts as it
-    is. A value that is no ``scheme://host`` URL is compared as it stands. A document without a URL (null or blank)
+    is. A value that is no ``scheme://host`` URL, or has white space in it, is compared as it stands. A document without a URL (null or blank)
     repeats none. The signature is xxh3_128 of the normalised URL's UTF-8.
     """
 

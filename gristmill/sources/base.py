@@ -1,7 +1,7 @@
 """What every input source offers: an ordered list of shards, and the documents of one shard."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import pyarrow as pa
 from msgspec.structs import replace
@@ -11,6 +11,9 @@ from gristmill.cleaning.base import Cleaner
 from gristmill.plugins import Plugin, Room
 from gristmill.sources._sampling import Allowance, sampled, shared_out
 from gristmill.types import ShardRef, Value
+
+Genre = Literal["web", "book", "code", "forum", "wiki"]
+"""Kinds of text; each cleaner says in ``genres`` which of its values a genre changes."""
 
 
 class BadDocument(Value, frozen=True, kw_only=True):
@@ -46,7 +49,7 @@ class Source(Plugin):
     """
 
     name: str = Field("", description="Name of the source in reports, mixing and per-source rules; default: the kind.")
-    genre: str = Field("web", description="Kind of text: web, book, code, forum or wiki.")
+    genre: Genre = Field("web", description="Kind of text: the values of rules that are not set go by it.")
     cleaning: list[Annotated[Cleaner, Room("cleaning")]] | None = Field(
         None, description="Rules for this source alone, instead of the common ones."
     )
@@ -69,10 +72,24 @@ class Source(Plugin):
         """The name in reports."""
         return self.name or self.kind()
 
+    def resolved(self, common: list[Cleaner]) -> Self:
+        """The same with a list of its own that spells out the rules in force, wherever the genre changes them.
+
+        A source without a list that the genre leaves as ``common`` stays without: who edits the common rules of a
+        configuration that was stored and shown in a form must still edit those of its sources.
+        """
+        asked = common if self.cleaning is None else self.cleaning
+        rules = [cleaner.for_genre(self.genre) for cleaner in asked]
+        return self if rules == asked else self.model_copy(update={"cleaning": rules})
+
+    def identity(self) -> dict[str, Any]:
+        """As of every plugin, but without the genre: it counts by the rules that it gives."""
+        return {key: value for key, value in super().identity().items() if key != "genre"}
+
     def reading(self) -> dict[str, Any]:
         """What determines the documents of a shard besides the shard itself, for fingerprints."""
         # Limits reach a shard as its ``take``: another limit redoes only the shards whose share it changes.
-        ignored = {"cleaning", "genre", "limit_documents", "limit_bytes", *self.listing}
+        ignored = {"cleaning", "limit_documents", "limit_bytes", *self.listing}
         return {key: value for key, value in self.identity().items() if key not in ignored} | {"name": self.label}
 
     def planned(self) -> list[ShardRef]:

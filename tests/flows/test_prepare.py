@@ -1,74 +1,25 @@
 """The flow under the real Prefect engine: the library's bytes, whatever happens to workers, files and servers."""
 
-import hashlib
 import json
-import os
-import signal
-import subprocess
-import sys
 import threading
-import time
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import psutil
 import pytest
-import yaml
-from corpora import GPT2, cut_short, documents_of, request, small_corpus, tree, write_documents
-from prefect.client.orchestration import get_client
-from prefect.client.schemas.filters import ArtifactFilter, FlowRunFilter
-from prefect.client.schemas.objects import State, TaskRun
-from prefect.settings import PREFECT_API_URL
-from shared import SHARED
+from corpora import cut_short, documents_of, request, small_corpus, tree, write_documents
+from flow_runs import Run, busy_worker
 
-from flows.prepare import prepare
 from gristmill import serial
 from gristmill.config import PrepareConfig
 from gristmill.errors import InputError
 from gristmill.manifest import read_manifest
 
-ROOT = Path(__file__).resolve().parents[2]
 SHARDS = 4
 STAGES_PER_SHARD = ("ingest", "fetch", "clean", "sign", "tokenize")
-
-
-class Run:
-    """A finished flow run as the server remembers it."""
-
-    def __init__(self, config: PrepareConfig) -> None:
-        self.config = config
-        self.state: State[Any] = prepare(config, return_state=True)
-        self.identity: UUID | None = self.state.state_details.flow_run_id
-
-    def tasks(self, least: int) -> dict[str, TaskRun]:
-        """Task runs by name. The server files them as events, some time after they end."""
-        wanted = FlowRunFilter(id={"any_": [self.identity]})
-        deadline = time.monotonic() + 20
-        while True:
-            with get_client(sync_client=True) as client:
-                found = client.read_task_runs(flow_run_filter=wanted, limit=200)
-            done = [run for run in found if run.state is not None and run.state.is_final()]
-            if len(done) >= least or time.monotonic() > deadline:
-                names = Counter(run.name for run in done)
-                assert all(count == 1 for count in names.values()), names
-                return {run.name: run for run in done}
-            time.sleep(0.2)
-
-    def artifacts(self) -> dict[str, Any]:
-        """Data of the artifacts by key."""
-        wanted = ArtifactFilter(flow_run_id={"any_": [self.identity]})
-        with get_client(sync_client=True) as client:
-            found = client.read_artifacts(artifact_filter=wanted, limit=200)
-        return {str(artifact.key): artifact.data for artifact in found}
-
-    @property
-    def bytes(self) -> dict[str, str]:
-        return tree(Path(self.config.destination))
 
 
 def corpus(folder: Path) -> None:
@@ -154,16 +105,6 @@ def test_a_second_run_reuses_everything(run: Run) -> None:
     assert again.state.is_completed()
     assert run.bytes == before
     assert {path: path.stat().st_mtime_ns for path in reports} == reports
-
-
-def busy_worker(work: Path, stage: str) -> int:
-    """The process that is at work on a stage, by the temporary folder it writes to."""
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        for folder in work.glob(f"{stage}/.tmp-*"):
-            return int(folder.name.removeprefix(".tmp-").partition("-")[0])
-        time.sleep(0.001)
-    raise AssertionError(f"{stage} has not begun")
 
 
 def test_a_worker_killed_at_work_is_replaced(folder: Path) -> None:
@@ -265,70 +206,3 @@ def test_a_store_that_fails_once_is_asked_again(tmp_path: Path) -> None:
     assert 503 in log
     assert sorted(documents_of(Path(made.config.destination) / "nanogpt" / "train.bin")) == ["one", "two"]
     assert made.tasks(10)["fetch-shard-00000"].run_count == 2
-
-
-SMALL_CORPUS = {
-    "train.bin": "02a18f6b19b91442d7a14b5f0d208fe1642e4822a53438418a22bea904b1cccb",
-    "val.bin": "d4fc0e888bb2e3354421a031f89dc85d6da59b20a514f3912ffecd1eceb4244e",
-}
-"""sha256 of what ``corpora.nanogpt_reference`` makes of all 5,486 documents in 8 s: 7,115,568 and 2,836 ids."""
-
-
-def test_control_c_stops_at_once_and_the_next_run_completes(tmp_path: Path) -> None:
-    """A terminal sends it to the whole group, Prefect's server included: the command must neither hang nor leave
-    workers behind, and what it had done must count."""
-    source = {"kind": "files", "paths": [str(SHARED / "corpus" / "small")]}
-    tokenizer = {"kind": "huggingface", "path": str(GPT2)}
-    config = request(
-        tmp_path, sources=[source], tokenizer=tokenizer, ordering={"kind": "nanogpt"}, split={"fraction": 0.0005}
-    )
-    (tmp_path / "config.yaml").write_text(yaml.safe_dump(config.model_dump(mode="json")))
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
-    environment["PREFECT_HOME"] = str(tmp_path / "prefect")
-    command = subprocess.Popen(
-        [sys.executable, "flows/prepare.py", str(tmp_path / "config.yaml")],
-        cwd=ROOT,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    worker = psutil.Process(busy_worker(Path(config.execution.work), "tokenize"))
-    everyone = psutil.Process(command.pid).children(recursive=True)
-    began = time.monotonic()
-    os.killpg(command.pid, signal.SIGINT)
-    _, errors = command.communicate(timeout=60)
-    assert time.monotonic() - began < 10
-    assert command.returncode == 130
-    assert errors.splitlines()[-1] == "stopped; the same command resumes where this one ended"
-    assert "Traceback" not in errors
-    assert worker in everyone
-    assert psutil.wait_procs(everyone, timeout=5)[1] == []
-
-    resumed = Run(config)
-    assert resumed.state.is_completed()
-    folder = Path(config.destination) / "nanogpt"
-    assert {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in SMALL_CORPUS} == SMALL_CORPUS
-
-
-def test_a_failed_run_says_why_in_one_line(tmp_path: Path) -> None:
-    """A page of Prefect's traceback hides the one line that says which file to mend."""
-    bad = cut_short(write_documents(tmp_path / "in" / "a.jsonl.gz", small_corpus(40)))
-    config = request(tmp_path)
-    (tmp_path / "config.yaml").write_text(yaml.safe_dump(config.model_dump(mode="json")))
-    environment = dict(os.environ, PREFECT_API_URL=str(PREFECT_API_URL.value()), PREFECT_HOME=str(tmp_path / "prefect"))
-    done = subprocess.run(
-        [sys.executable, "flows/prepare.py", str(tmp_path / "config.yaml")],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    assert done.returncode == 2
-    progress, error = done.stderr.splitlines()
-    assert progress.startswith("fetch: 1/1, 1 failed")
-    assert error.startswith(f"error: {bad}: ")
-    assert not Path(config.destination).exists()

@@ -9,6 +9,11 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import parse_qs, unquote, urlsplit
 
+import pytest
+
+from gristmill.sources.base import Source
+from gristmill.types import ShardRef
+
 _API = re.compile(r"/api/datasets/(?P<name>[^/]+/[^/]+)(/(?P<verb>revision|tree|paths-info|refs)(/(?P<rest>.*))?)?")
 _FILE = re.compile(r"/datasets/(?P<name>[^/]+/[^/]+)/resolve/(?P<revision>[^/]+)/(?P<path>.+)")
 
@@ -20,6 +25,8 @@ class Hub:
     def __init__(self, name: str, commits: dict[str, Path], branches: dict[str, str]) -> None:
         self.name, self.commits, self.branches = name, commits, branches
         self.refused: dict[str, int] = {}
+        self.silent = False
+        """Break off every request without an answer."""
         self.requests: list[str] = []
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (_Handler,), {"hub": self}))
         self.address = f"http://127.0.0.1:{self._server.server_port}"
@@ -34,6 +41,21 @@ class Hub:
     def __exit__(self, *_: object) -> None:
         self._server.shutdown()
         self._server.server_close()
+
+
+def rows_by_library(path: str, split: str) -> list[dict[str, Any]]:
+    """What the ``datasets`` library itself makes of a folder."""
+    import datasets
+
+    return list(datasets.load_dataset(path, split=split, streaming=True))
+
+
+def shards_of_small_parts(source: Source) -> list[ShardRef]:
+    """The shards of a source as if its files were large."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gristmill.sources.files.SHARD_BYTES", 100)
+        patch.setattr("gristmill.sources.files.UNDIVIDED_BYTES", 0)
+        return source.shards()
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -53,6 +75,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _route(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if self.hub.silent:
+            self.close_connection = True
+            return
         path = unquote(urlsplit(self.path).path)
         self.hub.requests.append(f"{self.command} {path}")
         if found := _API.fullmatch(path):

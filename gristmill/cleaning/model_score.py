@@ -1,0 +1,46 @@
+"""Documents by what a trained model thinks of them."""
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from gristmill.cleaning._models import check_file, package, scorer
+from gristmill.cleaning.base import DocumentFilter
+
+
+class ModelScore(DocumentFilter):
+    """Drops documents whose score by the model at ``path`` is outside ``min`` to ``max``, both included.
+
+    ``fasttext``: the probability of ``label`` (such as ``__label__hq``), 0 to 1. ``kenlm``: the perplexity per word,
+    lower for text more like the training data; words are what stands between white space, so prepare texts as the
+    model's were. The file's content is not part of any fingerprint unless ``sha256`` is given, which is then checked.
+    Neither package is installed with gristmill. Reasons: ``score_too_low``, ``score_too_high``. Raises ``ConfigError``
+    for a missing package (it names what to install), a missing or wrong file, and an unknown label.
+    """
+
+    backend: Literal["fasttext", "kenlm"]
+    path: str = Field(min_length=1)
+    label: str = ""
+    min: float | None = None
+    max: float | None = None
+    sha256: str = Field(default="", pattern=r"^([0-9a-f]{64})?$")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if (self.backend == "fasttext") != bool(self.label):
+            raise ValueError("label is needed by fasttext, and kenlm has none")
+        if self.min is None and self.max is None:
+            raise ValueError("give min, max or both")
+        if self.min is not None and self.max is not None and self.max < self.min:
+            raise ValueError(f"max {self.max} is below min {self.min}")
+        return self
+
+    def check(self) -> None:
+        package(self.backend)
+        check_file(self.path, self.sha256)
+
+    def reason(self, text: str) -> str | None:
+        score = scorer(self.backend, self.path, self.label, self.sha256)(text)
+        if self.min is not None and score < self.min:
+            return "score_too_low"
+        return "score_too_high" if self.max is not None and score > self.max else None

@@ -1,0 +1,84 @@
+"""``python flows/prepare.py`` as a person runs it: what it says when it fails, and how it stops."""
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import yaml
+from corpora import GPT2, cut_short, request, small_corpus, write_documents
+from flow_runs import Run, busy_worker
+from prefect.settings import PREFECT_API_URL
+from shared import SHARED
+
+ROOT = Path(__file__).resolve().parents[2]
+
+SMALL_CORPUS = {
+    "train.bin": "02a18f6b19b91442d7a14b5f0d208fe1642e4822a53438418a22bea904b1cccb",
+    "val.bin": "d4fc0e888bb2e3354421a031f89dc85d6da59b20a514f3912ffecd1eceb4244e",
+}
+"""sha256 of what ``corpora.nanogpt_reference`` makes of all 5,486 documents in 8 s: 7,115,568 and 2,836 ids."""
+
+
+def test_control_c_stops_at_once_and_the_next_run_completes(tmp_path: Path) -> None:
+    """A terminal sends it to the whole group, Prefect's server included: the command must neither hang nor leave
+    workers behind, and what it had done must count."""
+    source = {"kind": "files", "paths": [str(SHARED / "corpus" / "small")]}
+    tokenizer = {"kind": "huggingface", "path": str(GPT2)}
+    config = request(
+        tmp_path, sources=[source], tokenizer=tokenizer, ordering={"kind": "nanogpt"}, split={"fraction": 0.0005}
+    )
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(config.model_dump(mode="json")))
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+    environment["PREFECT_HOME"] = str(tmp_path / "prefect")
+    command = subprocess.Popen(
+        [sys.executable, "flows/prepare.py", str(tmp_path / "config.yaml")],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    worker = psutil.Process(busy_worker(Path(config.execution.work), "tokenize"))
+    everyone = psutil.Process(command.pid).children(recursive=True)
+    began = time.monotonic()
+    os.killpg(command.pid, signal.SIGINT)
+    _, errors = command.communicate(timeout=60)
+    assert time.monotonic() - began < 10
+    assert command.returncode == 130
+    assert errors.splitlines()[-1] == "stopped; the same command resumes where this one ended"
+    assert "Traceback" not in errors
+    assert worker in everyone
+    assert psutil.wait_procs(everyone, timeout=5)[1] == []
+
+    resumed = Run(config)
+    assert resumed.state.is_completed()
+    folder = Path(config.destination) / "nanogpt"
+    assert {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in SMALL_CORPUS} == SMALL_CORPUS
+
+
+def test_a_failed_run_says_why_in_one_line(tmp_path: Path) -> None:
+    """A page of Prefect's traceback hides the one line that says which file to mend."""
+    bad = cut_short(write_documents(tmp_path / "in" / "a.jsonl.gz", small_corpus(40)))
+    config = request(tmp_path)
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(config.model_dump(mode="json")))
+    environment = dict(os.environ, PREFECT_API_URL=str(PREFECT_API_URL.value()), PREFECT_HOME=str(tmp_path / "prefect"))
+    done = subprocess.run(
+        [sys.executable, "flows/prepare.py", str(tmp_path / "config.yaml")],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 2
+    progress, error = done.stderr.splitlines()
+    assert progress.startswith("fetch: 1/1, 1 failed")
+    assert error.startswith(f"error: {bad}: ")
+    assert not Path(config.destination).exists()

@@ -1,0 +1,59 @@
+"""Runs of the flow under a Prefect server, and what the server remembers of them."""
+
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from corpora import tree
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import ArtifactFilter, FlowRunFilter
+from prefect.client.schemas.objects import State, TaskRun
+
+from flows.prepare import prepare
+from gristmill.config import PrepareConfig
+
+
+class Run:
+    """A finished flow run as the server remembers it."""
+
+    def __init__(self, config: PrepareConfig) -> None:
+        self.config = config
+        self.state: State[Any] = prepare(config, return_state=True)
+        self.identity: UUID | None = self.state.state_details.flow_run_id
+
+    def tasks(self, least: int) -> dict[str, TaskRun]:
+        """Task runs by name. The server files them as events, some time after they end."""
+        wanted = FlowRunFilter(id={"any_": [self.identity]})
+        deadline = time.monotonic() + 20
+        while True:
+            with get_client(sync_client=True) as client:
+                found = client.read_task_runs(flow_run_filter=wanted, limit=200)
+            done = [run for run in found if run.state is not None and run.state.is_final()]
+            if len(done) >= least or time.monotonic() > deadline:
+                names = Counter(run.name for run in done)
+                assert all(count == 1 for count in names.values()), names
+                return {run.name: run for run in done}
+            time.sleep(0.2)
+
+    def artifacts(self) -> dict[str, Any]:
+        """Data of the artifacts by key."""
+        wanted = ArtifactFilter(flow_run_id={"any_": [self.identity]})
+        with get_client(sync_client=True) as client:
+            found = client.read_artifacts(artifact_filter=wanted, limit=200)
+        return {str(artifact.key): artifact.data for artifact in found}
+
+    @property
+    def bytes(self) -> dict[str, str]:
+        return tree(Path(self.config.destination))
+
+
+def busy_worker(work: Path, stage: str) -> int:
+    """The process that is at work on a stage, by the temporary folder it writes to."""
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        for folder in work.glob(f"{stage}/.tmp-*"):
+            return int(folder.name.removeprefix(".tmp-").partition("-")[0])
+        time.sleep(0.001)
+    raise AssertionError(f"{stage} has not begun")
