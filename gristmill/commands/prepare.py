@@ -14,10 +14,10 @@ from rich.table import Table
 from gristmill import config as configuration
 from gristmill import ledger, storage
 from gristmill.commands import failing_clearly
+from gristmill.commands.samples import windows
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError
 from gristmill.manifest import MANIFEST, read_manifest
-from gristmill.commands.samples import windows
 from gristmill.reporting.tables import published_rows
 from gristmill.stages.plan import check_space, plan
 from gristmill.stages.publish import check_output

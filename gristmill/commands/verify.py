@@ -73,6 +73,7 @@ def _show(found: Verified, place: str, differences: list[str]) -> int:
         print(f"error: {problem}", file=sys.stderr)
     verdict = f"{len(problems)} problems" if problems else "all as recorded"
     print(
-        f"{place}: {found.files} files, {found.documents:,} documents, {found.tokens:,} ids, {found.bytes:,} bytes: {verdict}"
+        f"{place}: {found.files} files, {found.documents:,} documents, {found.tokens:,} ids, "
+        f"{found.bytes:,} bytes: {verdict}"
     )
     return 1 if problems else 0

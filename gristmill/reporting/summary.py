@@ -17,8 +17,8 @@ def summary(manifest: Manifest) -> str:
         f"and one end-of-text token a document where the format has one.",
         "",
         f"- tokenizer: {escape(record.name)}, {record.vocab_size:,} ids, {manifest.dtype}, sha256 `{record.sha256}`",
-        f"- encoded by {escape(record.fast_path)}; {record.documents_compared:,} documents compared with the reference, "
-        f"{record.documents_different} different",
+        f"- encoded by {escape(record.fast_path)}; {record.documents_compared:,} documents compared with the "
+        f"reference, {record.documents_different} different",
         f"- configuration: `{manifest.config_fingerprint}`, gristmill {manifest.code_version}",
         "",
         "## Published files",

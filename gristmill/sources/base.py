@@ -39,6 +39,7 @@ class Source(Plugin):
 
     name: str = Field("", description="Name of the source in reports, mixing and per-source rules; default: the kind.")
     genre: str = Field("web", description="Kind of text: web, book, code, forum or wiki.")
+    priority: int = Field(0, description="Of equal documents the one from the source with the highest priority stays.")
     cleaning: list[Annotated[Cleaner, Room("cleaning")]] | None = Field(
         None, description="Rules for this source alone, instead of the common ones."
     )
@@ -53,7 +54,7 @@ class Source(Plugin):
 
     def reading(self) -> dict[str, Any]:
         """What determines the documents of a shard besides the shard itself, for fingerprints."""
-        ignored = {"cleaning", "genre", *self.listing}
+        ignored = {"cleaning", "genre", "priority", *self.listing}
         return {key: value for key, value in self.identity().items() if key not in ignored} | {"name": self.label}
 
     def shards(self) -> list[ShardRef]:

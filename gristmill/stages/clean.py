@@ -13,32 +13,35 @@ from gristmill import ledger, progress
 from gristmill.cleaning.base import Cleaner, Filter, Rule, verdicts
 from gristmill.config import PrepareConfig
 from gristmill.stages._arrow import DocumentWriter, batches, characters
+from gristmill.stages.fetch import piece_name
 from gristmill.types import DOCUMENT_SCHEMA, Artifact, ShardRef, StageReport
 
 NOT_BLANK = r"[^\s\p{Z}\p{Cc}]"
 """RE2: any character that is neither white space nor a control character, in all of Unicode."""
 
 
-def inputs(shard: ShardRef, fetched: str, config: PrepareConfig) -> dict[str, Any]:
+def inputs(shard: ShardRef, fetched: str, piece: int, config: PrepareConfig) -> dict[str, Any]:
     """The fetched documents and the rules in force for their source."""
-    return {"fetch": fetched, "rules": [cleaner.identity() for cleaner in config.rules(shard.source)]}
+    return {"fetch": fetched, "piece": piece, "rules": [cleaner.identity() for cleaner in config.rules(shard.source)]}
 
 
-def clean(shard: ShardRef, fetched: StageReport, config: PrepareConfig) -> StageReport:
-    """Write ``documents.arrow`` with the kept documents in order. Blank documents are dropped after the rules."""
+def clean(shard: ShardRef, fetched: StageReport, piece: int, config: PrepareConfig) -> StageReport:
+    """Write ``documents.arrow`` with the kept documents of one piece in order; blank ones are dropped at the end."""
 
     def produce(folder: Path, key: str) -> StageReport:
         cascade = _Cascade([*config.rules(shard.source), _Blank()])
         out = DocumentWriter(folder / "documents.arrow")
         schema = DOCUMENT_SCHEMA
-        for batch in batches(fetched.artifacts["documents"].uri):
+        for batch in batches(fetched.artifacts[piece_name(piece)].uri):
             documents = cascade.apply(batch)
             out.write(documents)
             schema = documents.schema
             progress.advance(len(batch), batch.column("text").nbytes)
-        return _report(shard, fetched, key, cascade.rows, {"documents": out.close(schema)})
+        return _report(shard, piece, key, cascade.rows, {"documents": out.close(schema)})
 
-    return ledger.run(config.execution.work, "clean", shard.index, inputs(shard, fetched.fingerprint, config), produce)
+    return ledger.run(
+        config.execution.work, "clean", shard.index, inputs(shard, fetched.fingerprint, piece, config), produce
+    )
 
 
 class _Blank(Filter):
@@ -115,17 +118,16 @@ def _filtered(
     return (documents if kept.all() else documents.filter(pa.array(kept))), size
 
 
-def _report(
-    shard: ShardRef, fetched: StageReport, key: str, rows: list[_Row], artifacts: dict[str, Artifact]
-) -> StageReport:
+def _report(shard: ShardRef, piece: int, key: str, rows: list[_Row], artifacts: dict[str, Artifact]) -> StageReport:
     dropped = sum((row.dropped for row in rows), Counter())
     return StageReport(
         stage="clean",
         shard=shard.index,
         fingerprint=key,
-        docs_in=fetched.docs_out,
+        piece=piece,
+        docs_in=rows[0].documents_in,
         docs_out=rows[-1].documents_out,
-        chars_in=fetched.chars_out,
+        chars_in=rows[0].characters_in,
         chars_out=rows[-1].characters_out,
         dropped=dict(sorted(dropped.items())),
         artifacts=artifacts,
