@@ -202,6 +202,20 @@ class AttachedFile(Value, frozen=True, kw_only=True):
     sha256: str
 
 
+class RuleRecord(Value, frozen=True, kw_only=True):
+    """What one cleaning rule or filter did to the documents of one source."""
+
+    source: str
+    rule: str
+    documents_in: int
+    documents_out: int
+    characters_in: int
+    characters_out: int
+    dropped: dict[str, int]
+    tokens_lost: int
+    """Estimated: characters removed, times the tokens per character of what was kept of the source."""
+
+
 class SourceShard(Value, frozen=True, kw_only=True):
     """What the manifest says of one input shard."""
 
@@ -253,6 +267,8 @@ class Manifest(Value, frozen=True, kw_only=True):
     quarantined: dict[str, int]
     sources: dict[str, dict[str, int]]
     """Per source: documents, kept, tokens."""
+    rules: list[RuleRecord]
+    """The ledger of cleaning, source by source, in the order of the rules."""
     files: list[PublishedFile]
     attachments: list[AttachedFile]
     source_shards: list[SourceShard]

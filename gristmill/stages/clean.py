@@ -20,6 +20,11 @@ NOT_BLANK = r"[^\s\p{Z}\p{Cc}]"
 """RE2: any character that is neither white space nor a control character, in all of Unicode."""
 
 
+SAMPLES = 5
+EXCERPT_CHARACTERS = 200
+"""Dropped documents shown per reason, and how much of each."""
+
+
 def inputs(shard: ShardRef, fetched: str, piece: int, config: PrepareConfig) -> dict[str, Any]:
     """The fetched documents and the rules in force for their source."""
     return {"fetch": fetched, "piece": piece, "rules": [cleaner.identity() for cleaner in config.rules(shard.source)]}
@@ -59,6 +64,17 @@ class _Row:
         self.name = name
         self.documents_in = self.documents_out = self.characters_in = self.characters_out = 0
         self.dropped: Counter[str] = Counter()
+        self.samples: dict[str, list[dict[str, str]]] = {}
+
+    def reject(self, documents: pa.RecordBatch, reasons: pa.StringArray) -> None:
+        """Count what a filter drops from a batch, and keep the first few of each reason to be looked at."""
+        for entry in pc.value_counts(reasons.drop_null()).to_pylist():
+            reason = entry["values"]
+            self.dropped[reason] += entry["counts"]
+            samples = self.samples.setdefault(reason, [])
+            for row in np.flatnonzero(pc.equal(reasons, reason).fill_null(False))[: SAMPLES - len(samples)].tolist():
+                text = documents.column("text")[row].as_py()[:EXCERPT_CHARACTERS]
+                samples.append({"id": documents.column("id")[row].as_py(), "excerpt": text})
 
     def add(self, before: tuple[int, int], after: tuple[int, int]) -> None:
         """Documents and characters before and after a batch."""
@@ -75,6 +91,7 @@ class _Row:
             "characters_in": self.characters_in,
             "characters_out": self.characters_out,
             "dropped": dict(sorted(self.dropped.items())),
+            "samples": self.samples,
         }
 
 
@@ -111,8 +128,7 @@ def _filtered(
     for (_, row), reasons in zip(group, verdicts([cleaner for cleaner, _ in group], documents), strict=True):
         if reasons.null_count < len(reasons):
             kept &= pc.is_null(reasons).to_numpy(zero_copy_only=False)
-            for entry in pc.value_counts(reasons.drop_null()).to_pylist():
-                row.dropped[entry["values"]] += entry["counts"]
+            row.reject(documents, reasons)
         before, size = size, (int(kept.sum()), int(lengths[kept].sum()))
         row.add(before, size)
     return (documents if kept.all() else documents.filter(pa.array(kept))), size

@@ -1,5 +1,6 @@
 """Write the manifest, last, after everything that it lists is in place and adds up."""
 
+import itertools
 from pathlib import Path
 
 import msgspec
@@ -9,6 +10,7 @@ from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, VerificationError
 from gristmill.manifest import MANIFEST, read_manifest, seal
 from gristmill.reporting.summary import summary
+from gristmill.stages.clean import SAMPLES
 from gristmill.stages.results import Results, manifest_of
 from gristmill.stages.upload import published_file
 from gristmill.types import AttachedFile, Manifest, PublishedFile, ShardRef, SourceShard, StageReport
@@ -66,6 +68,7 @@ def publish(results: Results, config: PrepareConfig) -> Manifest:
         *_attach_tokenizer(results.tokenizer, output),
         *_attach_sidecars(results.tokenizer, config, output),
         *_attach_quarantine(results.fetched, output),
+        *_attach_rejected(results, output),
         _attach(output, "report/summary.md", summary(manifest).encode()),
     ]
     storage.sweep(output.rglob(f"{storage.TEMPORARY}*"))  # of a run that was killed while it published
@@ -117,4 +120,20 @@ def _attach_quarantine(fetched: list[StageReport], output: Path) -> list[Attache
         )
         for report in fetched
         if "quarantine" in report.artifacts
+    ]
+
+
+def _attach_rejected(results: Results, output: Path) -> list[AttachedFile]:
+    """For each rule that drops documents the first few of each source and reason."""
+    found: dict[str, dict[tuple[str, str], list[bytes]]] = {}
+    for cleaned in results.cleaned:
+        source = results.shards[cleaned.shard].source
+        for row in cleaned.details["rules"]:
+            for reason, samples in row["samples"].items():
+                kept = found.setdefault(row["rule"], {}).setdefault((source, reason), [])
+                lines = [msgspec.json.encode({"source": source, "reason": reason, **sample}) for sample in samples]
+                kept += lines[: SAMPLES - len(kept)]
+    return [
+        _attach(output, f"report/rejected/{rule}.jsonl", b"\n".join([*itertools.chain(*table.values()), b""]))
+        for rule, table in sorted(found.items())
     ]

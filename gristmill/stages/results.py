@@ -1,13 +1,14 @@
 """The reports of a run, and the manifest that they add up to."""
 
 from collections import Counter
+from typing import Any
 
 import msgspec
 
 import gristmill
 from gristmill.config import PrepareConfig
 from gristmill.stages.vocabulary import tokenizer_record
-from gristmill.types import Manifest, PublishedFile, ShardRef, SourceShard, StageReport, Value, token_dtype
+from gristmill.types import Manifest, PublishedFile, RuleRecord, ShardRef, SourceShard, StageReport, Value, token_dtype
 
 
 class Results(Value, frozen=True, kw_only=True):
@@ -51,6 +52,7 @@ def manifest_of(files: list[PublishedFile], results: Results, config: PrepareCon
         dropped=dict(sorted(dropped.items())),
         quarantined=dict(sorted(quarantined.items())),
         sources=_sources(results),
+        rules=rule_records(results),
         files=files,
         attachments=[],
         source_shards=shards,
@@ -106,6 +108,40 @@ def _left_out(shard: ShardRef, reason: str) -> SourceShard:
         quarantined={},
         tokens=0,
         error=reason,
+    )
+
+
+def rule_records(results: Results) -> list[RuleRecord]:
+    """The ledger of cleaning: what every rule did to every source."""
+    table: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    tokens: Counter[str] = Counter()
+    characters: Counter[str] = Counter()
+    for cleaned, tokenized in zip(results.cleaned, results.tokenized, strict=True):
+        source = results.shards[cleaned.shard].source
+        tokens[source] += tokenized.tokens
+        characters[source] += tokenized.chars_out
+        for number, row in enumerate(cleaned.details["rules"]):
+            table.setdefault((source, number), []).append(row)
+    return [
+        _rule_record(source, rows, tokens[source] / max(1, characters[source])) for (source, _), rows in table.items()
+    ]
+
+
+def _rule_record(source: str, rows: list[dict[str, Any]], tokens_a_character: float) -> RuleRecord:
+    sums = {
+        name: sum(row[name] for row in rows)
+        for name in ("documents_in", "documents_out", "characters_in", "characters_out")
+    }
+    dropped: Counter[str] = Counter()
+    for row in rows:
+        dropped.update(row["dropped"])
+    lost = sums["characters_in"] - sums["characters_out"]
+    return RuleRecord(
+        source=source,
+        rule=rows[0]["rule"],
+        **sums,
+        dropped=dict(sorted(dropped.items())),
+        tokens_lost=round(lost * tokens_a_character),
     )
 
 

@@ -135,7 +135,9 @@ class _Run:
         self._first += len(texts)
         if cut is None:
             keys = self._config.ordering.order_keys(texts, first=first, documents=documents)
-            held_out = self._config.split.held_out(keys, last_shard=self._last_shard, shards=self._arranged["shards"], key_space=self._key_space)
+            held_out = self._config.split.held_out(
+                keys, last_shard=self._last_shard, shards=self._arranged["shards"], key_space=self._key_space
+            )
             return keys, held_out, texts, rows, sources
         keys = np.arange(first, first + len(texts), dtype=np.uint64)
         after = np.full(len(rows), self._place > cut["place"])
