@@ -17,6 +17,7 @@ from tasks.pack import pack_pieces
 from tasks.plan import plan
 from tasks.publish import publish
 from tasks.run import dated, running
+from tasks.server import with_server
 from tasks.tokenize import tokenize_shards
 from tasks.upload import upload_files
 
@@ -36,4 +37,4 @@ def prepare(config: PrepareConfig = PrepareConfig()) -> dict[str, object]:  # no
 
 
 if __name__ == "__main__":
-    sys.exit(COMMAND.run(prepare))
+    sys.exit(COMMAND.run(with_server(prepare)))

@@ -44,6 +44,8 @@ class ShardRef(Value, frozen=True, kw_only=True):
     """Changes when the content may have changed (size and mtime on disk, ETag and version on S3)."""
     part: dict[str, int] | None = None
     """``None``: the whole file; ``{"start", "stop"}``: a half-open range of bytes or row groups."""
+    take: dict[str, int] | None = None
+    """``None``: every document; else at most so many ``documents`` and ``bytes`` of text, from its start."""
 
     @property
     def name(self) -> str:

@@ -95,15 +95,15 @@ def each(task: Task[..., Any], calls: list[Call], config: PrepareConfig) -> list
     Whatever interrupts the wait (Ctrl-C, a cancelled run) stops the worker processes at once.
     """
     tried = task.with_options(retries=config.execution.retries)
-    try:
-        with ThreadPoolTaskRunner(max_workers=config.execution.worker_count()) as runner:
+    with ThreadPoolTaskRunner(max_workers=config.execution.worker_count()) as runner:
+        try:
             futures: list[PrefectFuture[Any]] = [runner.submit(task=tried, parameters=call) for call in calls]
             for _ in as_completed(futures):
                 watch.update()
             return [future.result(raise_on_failure=False) for future in futures]
-    except BaseException:
-        workers.stop()
-        raise
+        except BaseException:
+            workers.stop()  # before the runner is left, which waits for its threads
+            raise
 
 
 def raise_failed(results: list[Any]) -> None:

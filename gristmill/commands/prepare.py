@@ -44,10 +44,8 @@ PREFECT_DEFAULTS = {
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "DO_NOT_TRACK": "1",
-    "PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "ERROR",
 }
-"""For a command started outside the project's folder, where prefect.toml is not found. The console shows the board;
-the run's log keeps every line."""
+"""For a command started outside the project's folder, where prefect.toml is not found."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -105,6 +103,9 @@ def check(arguments: list[str]) -> Command:
         sys.exit(status)
     for name, value in PREFECT_DEFAULTS.items():
         os.environ.setdefault(name, value)
+    # The console shows the board and, at the end, our own line; Prefect would print a failure's traceback. The run's
+    # log keeps it all.
+    os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "ERROR" if options.debug else "CRITICAL")
     if not os.environ.get("PREFECT_API_URL"):
         print(
             "Starting Prefect's own server, 10 to 20 s; `prefect server start` and PREFECT_API_URL save this wait.",

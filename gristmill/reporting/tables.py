@@ -4,7 +4,7 @@ from gristmill.types import Manifest
 
 Row = dict[str, object]
 
-SPECIAL = str.maketrans({mark: f"&#{ord(mark)};" for mark in "&<>`|[]*_\\!#"} | {"\n": " ", "\r": " "})
+SPECIAL = str.maketrans({mark: f"&#{ord(mark)};" for mark in "&<>`|[]*\\!#"} | {"\n": " ", "\r": " "})
 LONGEST = 200
 
 

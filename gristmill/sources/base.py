@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar
 
 import pyarrow as pa
+from msgspec.structs import replace
 from pydantic import Field
 
 from gristmill.cleaning.base import Cleaner
 from gristmill.plugins import Plugin, Room
+from gristmill.sources._sampling import Allowance, sampled, shared_out
 from gristmill.types import ShardRef, Value
 
 
@@ -32,16 +34,32 @@ class Chunk(Value, frozen=True, kw_only=True):
 
     documents: pa.RecordBatch
     bad: list[BadDocument]
+    skipped: int = 0
+    """Usable documents that were read and left out: not sampled, or past a limit."""
 
 
 class Source(Plugin):
-    """Base of all kinds of input. A source yields each document once, in the same order every time."""
+    """Base of all kinds of input. A source yields each document once, in the same order every time.
+
+    A kind implements ``shards`` and ``read``; stages call ``planned`` and ``documents``, which add what is common to
+    all: a sample by hash, and limits for a rehearsal.
+    """
 
     name: str = Field("", description="Name of the source in reports, mixing and per-source rules; default: the kind.")
     genre: str = Field("web", description="Kind of text: web, book, code, forum or wiki.")
     priority: int = Field(0, description="Of equal documents the one from the source with the highest priority stays.")
     cleaning: list[Annotated[Cleaner, Room("cleaning")]] | None = Field(
         None, description="Rules for this source alone, instead of the common ones."
+    )
+    sample_rate: float | None = Field(
+        None, gt=0, le=1, description="Share of the documents to use, chosen by a hash of id and text; default: all."
+    )
+    sample_seed: int = Field(0, ge=0, lt=1 << 32, description="Another seed chooses other documents.")
+    limit_documents: int | None = Field(
+        None, gt=0, description="For a rehearsal: at most so many documents, spread evenly over the shards."
+    )
+    limit_bytes: int | None = Field(
+        None, gt=0, description="For a rehearsal: at most so many bytes of text, spread evenly over the shards."
     )
 
     listing: ClassVar[frozenset[str]] = frozenset()
@@ -54,8 +72,25 @@ class Source(Plugin):
 
     def reading(self) -> dict[str, Any]:
         """What determines the documents of a shard besides the shard itself, for fingerprints."""
-        ignored = {"cleaning", "genre", "priority", *self.listing}
+        # Limits reach a shard as its ``take``: another limit redoes only the shards whose share it changes.
+        ignored = {"cleaning", "genre", "priority", "limit_documents", "limit_bytes", *self.listing}
         return {key: value for key, value in self.identity().items() if key not in ignored} | {"name": self.label}
+
+    def planned(self) -> list[ShardRef]:
+        """The shards to read, numbered from 0; where a limit is set, only those that it needs, each with its share."""
+        return shared_out(self.shards(), documents=self.limit_documents, nbytes=self.limit_bytes)
+
+    def documents(self, shard: ShardRef) -> Iterator[Chunk]:
+        """What ``read`` yields, without the documents that are not sampled or do not fit into the shard's share.
+
+        ``skipped`` counts them. Reading ends where the share is used up: what lies behind is neither read nor counted.
+        """
+        allowance = Allowance(shard.take)
+        for chunk in self.read(shard):
+            taken = allowance.cut(sampled(chunk.documents, self.sample_rate, self.sample_seed))
+            yield replace(chunk, documents=taken, skipped=len(chunk.documents) - len(taken))
+            if allowance.spent:
+                return
 
     def shards(self) -> list[ShardRef]:
         """Every unit of input, in document order, numbered from 0; the plan renumbers across sources.

@@ -2,22 +2,22 @@
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import ClassVar, Self
+from typing import ClassVar
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator
 
 from gristmill.errors import InputError
 from gristmill.sources import _listing, _text
 from gristmill.sources._found import Found, Part, wrong_kind
 from gristmill.sources._jsonl import LineReader
-from gristmill.sources._limits import MIB, Limits
+from gristmill.sources._keyed import KeyedSource
+from gristmill.sources._limits import MIB
 from gristmill.sources._lines import blocks, ranged
 from gristmill.sources._names import kind_of
 from gristmill.sources._parquet import Table
-from gristmill.sources._rows import Fields
 from gristmill.sources._streams import Raw, codec_of, text_of
-from gristmill.sources.base import Chunk, Source
-from gristmill.types import DOCUMENT_SCHEMA, ShardRef
+from gristmill.sources.base import Chunk
+from gristmill.types import ShardRef
 
 SHARD_BYTES = 256 * MIB
 """About how much text a shard holds where a file can be read from the middle: plain JSON Lines and parquet."""
@@ -26,7 +26,7 @@ UNDIVIDED_BYTES = 32 * MIB
 """A parquet file up to this size is one shard without a look inside: thousands of small files plan in no time."""
 
 
-class Files(Source):
+class Files(KeyedSource):
     """Files, folders (with their subfolders) and globs (``**`` for any number of folders).
 
     Shards are ordered by the bytes of the file's path, then by place in the file. Kinds go by suffix, in any case:
@@ -38,14 +38,9 @@ class Files(Source):
     listing: ClassVar[frozenset[str]] = frozenset({"paths"})
 
     paths: list[str] = Field(min_length=1, description="Files, folders, globs or URIs; order does not matter.")
-    text_key: str = Field("text", description="Key or column of the text; a dot steps into an object: doc.text.")
-    id_key: str | None = Field(None, description="Key of the document's id; default: file name and line or row.")
-    source_key: str | None = Field(None, description="Key whose value names the source; default: this source's name.")
-    columns: list[str] = Field([], description="Further keys to carry along, as text.")
     separator: str | None = Field(
         None, min_length=1, description="Splits plain text files; default: one document each."
     )
-    limits: Limits = Limits()
 
     @field_validator("paths")
     @classmethod
@@ -54,21 +49,6 @@ class Files(Source):
             if not path or "\0" in path:
                 raise ValueError(f"{path!r} is not a path")
         return paths
-
-    @field_validator("text_key", "id_key", "source_key", "columns")
-    @classmethod
-    def _readable(cls, value: str | list[str] | None) -> str | list[str] | None:
-        for key in [value] if isinstance(value, str) else value or []:
-            if not all(key.split(".")) or not key.isprintable() or '"' in key or "\\" in key:
-                raise ValueError(f"{key!r} is not a key; give names joined by dots, without quotes or backslashes")
-        return value
-
-    @model_validator(mode="after")
-    def _distinct(self) -> Self:
-        for name in self.columns:
-            if name in DOCUMENT_SCHEMA.names or self.columns.count(name) > 1:
-                raise ValueError(f"columns: {name!r} is taken; id, text and source are always there, others once")
-        return self
 
     def shards(self) -> list[ShardRef]:
         found = [(file, part) for file in _listing.files(self.paths) for part in self._parts(file)]
@@ -88,7 +68,7 @@ class Files(Source):
         with _listing.opened(shard.uri) as raw:
             match kind_of(shard.uri):
                 case "parquet":
-                    yield from Table(raw).read(self._fields(), self.limits, shard.part)
+                    yield from Table(raw).read(self.fields(), self.limits, shard.part)
                 case "jsonl":
                     yield from self._read_lines(raw, shard.part)
                 case "text":
@@ -100,21 +80,12 @@ class Files(Source):
 
     def _read_lines(self, raw: Raw, part: dict[str, int] | None) -> Iterator[Chunk]:
         text = text_of(raw, self.limits) if part is None else ranged(raw, start=part["start"], stop=part["stop"])
-        reader = LineReader(fields=self._fields(), limits=self.limits, uri=raw.uri, by_offset=part is not None)
+        reader = LineReader(fields=self.fields(), limits=self.limits, uri=raw.uri, by_offset=part is not None)
         yield from reader.chunks(blocks(text, line_bytes=self.limits.line_bytes))
 
     def _read_text(self, raw: Raw, separator: str | None) -> Iterator[Chunk]:
         text = text_of(raw, self.limits)
-        yield from _text.read(text, fields=self._fields(), limits=self.limits, uri=raw.uri, separator=separator)
-
-    def _fields(self) -> Fields:
-        return Fields(
-            text_key=self.text_key,
-            id_key=self.id_key,
-            source_key=self.source_key,
-            columns=self.columns,
-            label=self.label,
-        )
+        yield from _text.read(text, fields=self.fields(), limits=self.limits, uri=raw.uri, separator=separator)
 
     def _parts(self, file: Found) -> list[Part] | list[None]:
         """How a file is shared between shards; ``[None]``: it is one."""

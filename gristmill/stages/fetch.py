@@ -34,6 +34,7 @@ def inputs(shard: ShardRef, config: PrepareConfig) -> dict[str, Any]:
         "uri": shard.uri,
         "part": shard.part,
         "identity": shard.identity,
+        "take": shard.take,
         "source": config.source(shard.source).reading(),
         "on_bad_document": config.on_bad_document,
     }
@@ -48,7 +49,7 @@ def fetch(shard: ShardRef, config: PrepareConfig) -> StageReport:
 
     def produce(folder: Path, key: str) -> StageReport:
         tally = _Tally(shard, config, folder)
-        for chunk in config.source(shard.source).read(shard):
+        for chunk in config.source(shard.source).documents(shard):
             tally.add(chunk)
         return tally.report(key)
 
@@ -66,7 +67,7 @@ class _Tally:
         self._quarantine = _Quarantine(folder / "quarantine.jsonl.zst", shard)
         self._schema = DOCUMENT_SCHEMA
         self._content = hashlib.sha256()
-        self._count = self._characters = 0
+        self._count = self._characters = self._skipped = 0
 
     def add(self, chunk: Chunk) -> None:
         if self._piece_characters >= PIECE_CHARACTERS or self._piece_documents >= PIECE_DOCUMENTS:
@@ -76,6 +77,7 @@ class _Tally:
         self._documents.write(chunk.documents)
         nbytes = self._hash(texts)
         self._count += len(texts)
+        self._skipped += chunk.skipped
         size = characters(texts)
         self._characters += size
         self._piece_documents += len(texts)
@@ -113,10 +115,11 @@ class _Tally:
             stage="fetch",
             shard=self._shard.index,
             fingerprint=key,
-            docs_in=self._count + sum(bad.values()),
+            docs_in=self._count + self._skipped + sum(bad.values()),
             docs_out=self._count,
             chars_in=self._characters,
             chars_out=self._characters,
+            dropped={"not_sampled": self._skipped} if self._skipped else {},
             quarantined=sum(bad.values()),
             quarantine_reasons=dict(sorted(bad.items())),
             artifacts=artifacts,

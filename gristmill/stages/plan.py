@@ -25,7 +25,7 @@ def plan(config: PrepareConfig) -> Plan:
     """
     shards: list[ShardRef] = []
     for source in config.sources:
-        for shard in source.shards():
+        for shard in source.planned():
             shards.append(msgspec.structs.replace(shard, index=len(shards)))
     text = sum(expected_text(shard) for shard in shards)
     work, output = storage.local(config.execution.work), storage.local(config.destination)
@@ -41,9 +41,10 @@ def plan(config: PrepareConfig) -> Plan:
 
 
 def expected_text(shard: ShardRef) -> int:
-    """Bytes of text that a shard should hold, from its size and its name."""
+    """Bytes of text that a shard should give, from its size, its name and its share of a limit in bytes."""
     name = shard.uri.lower()
-    return shard.size * next((factor for suffix, factor in EXPANSION.items() if name.endswith(suffix)), 1)
+    text = shard.size * next((factor for suffix, factor in EXPANSION.items() if name.endswith(suffix)), 1)
+    return min(text, (shard.take or {}).get("bytes", text))
 
 
 def done(shards: list[ShardRef], config: PrepareConfig) -> dict[str, int]:

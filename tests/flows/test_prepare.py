@@ -1,14 +1,16 @@
 """The flow under the real Prefect engine: the library's bytes, whatever happens to workers, files and servers."""
 
+import hashlib
 import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -16,10 +18,13 @@ from uuid import UUID
 
 import psutil
 import pytest
-from corpora import cut_short, documents_of, request, small_corpus, tree, write_documents
+import yaml
+from corpora import GPT2, cut_short, documents_of, request, small_corpus, tree, write_documents
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import ArtifactFilter, FlowRunFilter
 from prefect.client.schemas.objects import State, TaskRun
+from prefect.settings import PREFECT_API_URL
+from shared import SHARED
 
 from flows.prepare import prepare
 from gristmill import serial
@@ -27,6 +32,7 @@ from gristmill.config import PrepareConfig
 from gristmill.errors import InputError
 from gristmill.manifest import read_manifest
 
+ROOT = Path(__file__).resolve().parents[2]
 SHARDS = 4
 STAGES_PER_SHARD = ("ingest", "fetch", "clean", "sign", "tokenize")
 
@@ -148,3 +154,180 @@ def test_a_second_run_reuses_everything(run: Run) -> None:
     assert again.state.is_completed()
     assert run.bytes == before
     assert {path: path.stat().st_mtime_ns for path in reports} == reports
+
+
+def busy_worker(work: Path, stage: str) -> int:
+    """The process that is at work on a stage, by the temporary folder it writes to."""
+    while True:
+        for folder in work.glob(f"{stage}/.tmp-*"):
+            return int(folder.name.removeprefix(".tmp-").partition("-")[0])
+        time.sleep(0.001)
+
+
+@pytest.mark.parametrize("stage", ["fetch", "tokenize"])
+def test_a_worker_killed_at_work_is_replaced(folder: Path, stage: str) -> None:
+    """The kernel kills the biggest process when memory runs out: that shard is tried again, no other, no byte lost."""
+    config = asked(folder, f"killed-{stage}")
+    killed: list[int] = []
+
+    def kill() -> None:
+        killed.append(busy_worker(Path(config.execution.work), stage))
+        worker = psutil.Process(killed[0])
+        assert "gristmill.workers" in worker.cmdline()
+        worker.kill()
+
+    killer = threading.Thread(target=kill, daemon=True)
+    killer.start()
+    made = Run(config)
+    killer.join(1)
+    assert killed
+    assert made.state.is_completed()
+    assert made.bytes == tree(folder / "serial" / "out")
+    counts = {name: task.run_count for name, task in made.tasks(30).items()}
+    again = {name: count for name, count in counts.items() if count != 1}
+    assert len(again) == 1, again
+    assert next(iter(again)).startswith(f"{stage}-shard-")
+
+
+def test_a_damaged_file_fails_the_run_after_the_others_and_is_not_tried_again(tmp_path: Path) -> None:
+    """One bad upload of 10,000: the others must not wait for it to be mended, nor be done again afterwards."""
+    corpus(tmp_path)
+    bad = cut_short(tmp_path / "in" / "1.jsonl.gz")
+    failed = Run(asked(tmp_path, "run"))
+    assert failed.state.is_failed()
+    error = failed.state.result(raise_on_failure=False)
+    assert isinstance(error, InputError)
+    assert str(bad) in str(error)
+    tasks = failed.tasks(SHARDS * 4 - 2 + 1)
+    states = {name: (task.state_type.value, task.run_count) for name, task in tasks.items() if task.state_type}
+    assert states["fetch-shard-00001"] == states["ingest-shard-00001"] == ("FAILED", 1)
+    for number in (0, 2, 3):
+        assert states[f"sign-shard-{number:05d}"] == ("COMPLETED", 1)
+    assert not Path(failed.config.destination).exists()
+
+    left_out = Run(asked(tmp_path, "run", on_bad_file="quarantine"))
+    assert left_out.state.is_completed()
+    manifest = read_manifest(Path(left_out.config.destination))
+    assert [shard.uri for shard in manifest.source_shards if shard.error] == [str(bad)]
+    assert manifest.totals["input_documents"] == 42 * (SHARDS - 1)
+    row = json.loads(left_out.artifacts()["input-report"])[1]
+    assert row["documents"] == row["kept"] == 0
+    assert "1.jsonl.gz" in row["error"]
+    serial_config = asked(tmp_path, "serial", on_bad_file="quarantine")
+    serial.prepare(serial_config)
+    assert left_out.bytes == tree(Path(serial_config.destination))
+
+
+class Flaky(BaseHTTPRequestHandler):
+    """A store that answers its first requests for content with 503."""
+
+    failures: int
+    data: bytes
+    log: list[int]
+
+    def do_HEAD(self) -> None:
+        self._answer(200, b"")
+
+    def do_GET(self) -> None:
+        failing = self.log.count(503) < self.failures
+        self._answer(503 if failing else 200, b"busy" if failing else self.data)
+
+    def _answer(self, status: int, body: bytes) -> None:
+        if self.command == "GET":
+            self.log.append(status)
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(self.data if self.command == "HEAD" else body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        """Quiet."""
+
+
+@contextmanager
+def flaky_store(data: bytes, failures: int) -> Iterator[tuple[str, list[int]]]:
+    log: list[int] = []
+    handler = type("Handler", (Flaky,), {"failures": failures, "data": data, "log": log})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/a.jsonl", log
+    server.shutdown()
+
+
+def test_a_store_that_fails_once_is_asked_again(tmp_path: Path) -> None:
+    """A storage service has a bad second a day; a run of a week must not end with it."""
+    data = write_documents(tmp_path / "a.jsonl", ["one", "two"]).read_bytes()
+    with flaky_store(data, failures=1) as (address, log):
+        source = {"kind": "files", "name": "web", "paths": [address]}
+        made = Run(asked(tmp_path, "run", sources=[source], split={"kind": "none"}))
+    assert made.state.is_completed(), made.state.message
+    assert 503 in log
+    assert sorted(documents_of(Path(made.config.destination) / "nanogpt" / "train.bin")) == ["one", "two"]
+    assert made.tasks(10)["fetch-shard-00000"].run_count == 2
+
+
+SMALL_CORPUS = {
+    "train.bin": "02a18f6b19b91442d7a14b5f0d208fe1642e4822a53438418a22bea904b1cccb",
+    "val.bin": "d4fc0e888bb2e3354421a031f89dc85d6da59b20a514f3912ffecd1eceb4244e",
+}
+"""sha256 of what ``corpora.nanogpt_reference`` makes of all 5,486 documents in 8 s: 7,115,568 and 2,836 ids."""
+
+
+def test_control_c_stops_at_once_and_the_next_run_completes(tmp_path: Path) -> None:
+    """A terminal sends it to the whole group, Prefect's server included: the command must neither hang nor leave
+    workers behind, and what it had done must count."""
+    source = {"kind": "files", "paths": [str(SHARED / "corpus" / "small")]}
+    tokenizer = {"kind": "huggingface", "path": str(GPT2)}
+    config = request(
+        tmp_path, sources=[source], tokenizer=tokenizer, ordering={"kind": "nanogpt"}, split={"fraction": 0.0005}
+    )
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(config.model_dump(mode="json")))
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+    environment["PREFECT_HOME"] = str(tmp_path / "prefect")
+    command = subprocess.Popen(
+        [sys.executable, "flows/prepare.py", str(tmp_path / "config.yaml")],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    worker = psutil.Process(busy_worker(Path(config.execution.work), "tokenize"))
+    everyone = psutil.Process(command.pid).children(recursive=True)
+    began = time.monotonic()
+    os.killpg(command.pid, signal.SIGINT)
+    _, errors = command.communicate(timeout=60)
+    assert time.monotonic() - began < 10
+    assert command.returncode == 130
+    assert errors.splitlines()[-1] == "stopped; the same command resumes where this one ended"
+    assert "Traceback" not in errors
+    assert worker in everyone
+    assert psutil.wait_procs(everyone, timeout=5)[1] == []
+
+    resumed = Run(config)
+    assert resumed.state.is_completed()
+    folder = Path(config.destination) / "nanogpt"
+    assert {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in SMALL_CORPUS} == SMALL_CORPUS
+
+
+def test_a_failed_run_says_one_line(tmp_path: Path) -> None:
+    """A page of Prefect's traceback hides the one line that says which file to mend."""
+    bad = cut_short(write_documents(tmp_path / "in" / "a.jsonl.gz", small_corpus(40)))
+    config = request(tmp_path)
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(config.model_dump(mode="json")))
+    environment = dict(os.environ, PREFECT_API_URL=str(PREFECT_API_URL.value()), PREFECT_HOME=str(tmp_path / "prefect"))
+    done = subprocess.run(
+        [sys.executable, "flows/prepare.py", str(tmp_path / "config.yaml")],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 2
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1, lines
+    assert lines[0].startswith(f"error: {bad}: ")
+    assert not Path(config.destination).exists()

@@ -190,7 +190,6 @@ def test_kill_9_leaves_no_output_and_the_next_run_makes_it(tmp_path: Path, momen
     resumed = go("never")
     expected = storage.write(tmp_path / "expected", b"x" * 100_000).sha256
     assert resumed.stdout.split() == [expected, "False"], resumed.stderr
-    assert go("never").stdout.split() == [expected, "True"]
     assert [path.name for path in (tmp_path / "demo").iterdir()] == [key]
 
 

@@ -36,9 +36,9 @@ CHANGES: dict[str, Callable[[bytes], bytes]] = {
     "a key that is not ours": lambda data: data.replace(b"{", b'{"extra": 1,', 1),
     "a repeated key": lambda data: data.replace(b"{", b'{"dataset": "demo",', 1),
     "cut": lambda data: data[: len(data) // 2],
-    "empty": lambda data: b"",
+    "empty": lambda _: b"",
     "not UTF-8": lambda data: data.replace(b"demo", b"d\xffmo"),
-    "another JSON": lambda data: b"[1, 2]\n",
+    "another JSON": lambda _: b"[1, 2]\n",
     "no seal": lambda data: data.replace(data[data.index(b'"sha256"', len(data) - 120) :], b'"sha256": ""\n}\n'),
 }
 

@@ -140,7 +140,7 @@ def test_an_unknown_kind_is_refused_with_the_kinds_there_are(room: str, kind: st
 @pytest.mark.parametrize("settings", ["exact", None, 5, [], {}, {"kind": 5}, {"kind": None}])
 def test_something_that_is_no_plugin_is_refused_with_the_kinds(settings: Any) -> None:
     """``tokenizer: gpt2`` must say what was expected there."""
-    with pytest.raises(ConfigError, match="expected a mapping with a kind .*characters, huggingface, train"):
+    with pytest.raises(ConfigError, match=r"expected a mapping with a kind .*characters, huggingface, train"):
         plugins.load("tokenizers", settings)
 
 

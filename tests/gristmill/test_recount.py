@@ -38,7 +38,9 @@ def test_counts_and_boundaries_are_those_of_a_slow_count(
 ) -> None:
     """A recount that depends on where blocks end, or passes a wrong boundary, proves nothing about the bytes."""
     places = starts(ids, side)
-    marks = sorted({*given_boundaries, *((place, number) for place, number in places.items() if place % 2 == 0)})
+    right = {(place, number) for place, number in places.items() if place % 2 == 0}
+    at_block_edges = {(cut, ids[:cut].count(EOT)) for cut in cuts}
+    marks = sorted({*given_boundaries, *right, *at_block_edges})
     boundaries = [Boundary(token=token, document=document) for token, document in marks]
     found = recount(iter(in_blocks(ids, cuts)), eot_id=EOT, eot_side=side, boundaries=boundaries)
     wrong = [number for number, (token, document) in enumerate(marks) if places.get(token) != document]

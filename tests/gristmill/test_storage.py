@@ -68,9 +68,13 @@ def test_nothing_has_the_final_name_before_close(tmp_path: Path) -> None:
 
 
 def test_an_error_while_writing_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(KeyError), storage.Writer(tmp_path / "x") as out:
-        out.write(b"half")
-        raise KeyError
+    def fail() -> None:
+        with storage.Writer(tmp_path / "x") as out:
+            out.write(b"half")
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
     assert names(tmp_path) == []
 
 
@@ -102,10 +106,14 @@ def test_kill_9_leaves_nothing_under_the_final_name(tmp_path: Path, moment: str)
 def test_a_full_disk_names_the_file_and_leaves_nothing(tmp_path: Path, piece: int) -> None:
     """Small pieces fail when they are flushed, large ones at once: both must end in our error and a clean folder."""
     path = tmp_path / "train.bin"
-    with files_end_at(100_000), pytest.raises(NoSpaceError, match=r"train\.bin: no space left"):
+
+    def fill() -> None:
         with storage.Writer(path) as out:
             for _ in range(200):
                 out.write(b"x" * piece)
+
+    with files_end_at(100_000), pytest.raises(NoSpaceError, match=r"train\.bin: no space left"):
+        fill()
     assert names(tmp_path) == []
 
 
@@ -119,9 +127,13 @@ def test_a_disk_that_fills_at_the_last_flush_leaves_nothing(tmp_path: Path) -> N
 def test_a_full_disk_is_told_through_arrow(tmp_path: Path) -> None:
     """Arrow calls the writer from C++: the error must come back as ours, not as one of Arrow's."""
     batch = pa.record_batch([pa.array([b"x" * 1000] * 1000)], ["text"])
-    with files_end_at(100_000), pytest.raises(NoSpaceError, match=r"documents\.arrow"):
+
+    def fill() -> None:
         with storage.Writer(tmp_path / "documents.arrow") as out, ipc.new_file(out, batch.schema) as writer:
             writer.write_batch(batch)
+
+    with files_end_at(100_000), pytest.raises(NoSpaceError, match=r"documents\.arrow"):
+        fill()
     assert names(tmp_path) == []
 
 

@@ -115,7 +115,7 @@ def test_a_split_that_is_not_there_is_refused_with_the_files_that_are(tmp_path: 
 
 def test_two_files_of_a_split_are_not_chosen_from(tmp_path: Path) -> None:
     write_manifest(tmp_path, manifest(files=[token_file(), token_file(path="olmo/part-0.bin", format="olmo")]))
-    with pytest.raises(ConfigError, match="no single .bin file"):
+    with pytest.raises(ConfigError, match=r"no single \.bin file"):
         Windows(tmp_path, length=1)
 
 

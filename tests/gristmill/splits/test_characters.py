@@ -39,23 +39,22 @@ def test_any_other_order_than_input_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("texts", "share", "train", "val"),
+    ("files", "share", "train", "val"),
     [
-        (["abcdefghij"], 0.1, ["abcdefghi"], ["j"]),
-        (["abcde", "fghij"], 0.5, ["abcde"], ["fghij"]),
-        (["abcdef", "ghij"], 0.5, ["abcde"], ["f", "ghij"]),
-        (["a", "b", "c", "d"], 0.25, ["a", "b", "c"], ["d"]),
-        (["ab"], 0.9, [], ["ab"]),
-        (["\u00e9\u4e2d\U0001f600x"], 0.5, ["\u00e9\u4e2d"], ["\U0001f600x"]),
+        ([["abcdefghij"]], 0.1, ["abcdefghi"], ["j"]),
+        ([["abcde"], ["fghij"]], 0.5, ["abcde"], ["fghij"]),
+        ([["abcdef", "ghij"]], 0.5, ["abcde"], ["f", "ghij"]),
+        ([["a"], ["bcd", "ef"], ["gh"]], 0.5, ["a", "bcd"], ["ef", "gh"]),
+        ([["ab"]], 0.9, [], ["ab"]),
+        ([["\u00e9\u4e2d\U0001f600x"]], 0.5, ["\u00e9\u4e2d"], ["\U0001f600x"]),
     ],
 )
-@pytest.mark.parametrize("apart", ["one file", "a file each"])
 def test_the_document_at_the_cut_goes_to_both_sides(
-    tmp_path: Path, texts: list[str], share: float, train: list[str], val: list[str], apart: str
+    tmp_path: Path, files: list[list[str]], share: float, train: list[str], val: list[str]
 ) -> None:
     """A document lost at the boundary, or a cut within a character of several bytes."""
-    for number, group in enumerate([texts] if apart == "one file" else [[text] for text in texts]):
-        write_documents(tmp_path / "in" / f"{number}.jsonl", group)
+    for number, texts in enumerate(files):
+        write_documents(tmp_path / "in" / f"{number}.jsonl", texts)
     config = request(tmp_path, split={"kind": "characters", "fraction": share})
     serial.prepare(config)
     assert published(config) == [*train, *val]
@@ -63,4 +62,4 @@ def test_the_document_at_the_cut_goes_to_both_sides(
 
 def test_it_never_decides_by_keys() -> None:
     with pytest.raises(AssertionError):
-        Characters().held_out(np.zeros(1, np.uint64), shard=0, shards=1, key_space=1)
+        Characters().held_out(np.zeros(1, np.uint64), last_shard=True, shards=1, key_space=1)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from corpora import byte_tokenizer
 from hypothesis import given
 from hypothesis import strategies as st
 from shared import SHARED
@@ -149,14 +150,15 @@ def test_golden_shakespeare(encoders: dict[str, Encoder]) -> None:
 
 def test_truncation_and_padding_in_the_file_are_ignored(tmp_path: Path) -> None:
     """They are left over from training runs: documents would be cut at 4 ids or filled up to 64."""
-    made = reference("gpt2")
-    changed = Reference.from_str(made.to_str())
-    changed.enable_truncation(4)
-    changed.enable_padding(length=64)
-    encoder = archived(tmp_path / "x", saved(tmp_path, changed))
-    texts = ["one two three four five six seven", "", "a"]
-    wanted = from_reference("gpt2", texts)
-    assert [len(ids) for ids in wanted] == [7, 0, 1]
+    made = Reference.from_file(str(byte_tokenizer(tmp_path / "bytes.json")))
+    texts = ["one two three", "", "a"]
+    wanted = [encoding.ids for encoding in made.encode_batch(texts)]
+    assert [len(ids) for ids in wanted] == [13, 0, 1]
+    made.enable_truncation(4)
+    made.enable_padding(length=64)
+    assert {len(encoding.ids) for encoding in made.encode_batch(texts)} == {64}
+    encoder = archived(tmp_path / "x", saved(tmp_path, made))
+    assert encoder.fast_path.startswith("fastokens ")
     assert rows(encoder.encode(texts)) == rows(encoder.encode_reference(texts)) == wanted
 
 

@@ -1,0 +1,45 @@
+"""What the sources of rows share: which keys of a row are the document, and what a file may cost."""
+
+from typing import Self
+
+from pydantic import Field, field_validator, model_validator
+
+from gristmill.sources._limits import Limits
+from gristmill.sources._rows import Fields
+from gristmill.sources.base import Source
+from gristmill.types import DOCUMENT_SCHEMA
+
+
+class KeyedSource(Source):
+    """Base of sources whose rows are objects or columns."""
+
+    text_key: str = Field("text", description="Key or column of the text; a dot steps into an object: doc.text.")
+    id_key: str | None = Field(None, description="Key of the document's id; default: file name and line or row.")
+    source_key: str | None = Field(None, description="Key whose value names the source; default: this source's name.")
+    columns: list[str] = Field([], description="Further keys to carry along, as text.")
+    limits: Limits = Limits()
+
+    @field_validator("text_key", "id_key", "source_key", "columns")
+    @classmethod
+    def _readable(cls, value: str | list[str] | None) -> str | list[str] | None:
+        for key in [value] if isinstance(value, str) else value or []:
+            if not all(key.split(".")) or not key.isprintable() or '"' in key or "\\" in key:
+                raise ValueError(f"{key!r} is not a key; give names joined by dots, without quotes or backslashes")
+        return value
+
+    @model_validator(mode="after")
+    def _distinct(self) -> Self:
+        for name in self.columns:
+            if name in DOCUMENT_SCHEMA.names or self.columns.count(name) > 1:
+                raise ValueError(f"columns: {name!r} is taken; id, text and source are always there, others once")
+        return self
+
+    def fields(self) -> Fields:
+        """The keys, as the readers of rows want them."""
+        return Fields(
+            text_key=self.text_key,
+            id_key=self.id_key,
+            source_key=self.source_key,
+            columns=self.columns,
+            label=self.label,
+        )

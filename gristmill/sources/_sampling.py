@@ -1,0 +1,105 @@
+"""Which documents of a source are used: a share of them by hash, or no more than a rehearsal needs.
+
+Both rules look at the documents and the number of shards alone, never at workers or the order in which they finish.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import xxhash
+
+from gristmill.types import ShardRef
+
+SHARE_BYTES = 1 << 20
+"""``limit_bytes`` is given out in shares of about this size, so that a share holds at least a few documents."""
+
+_HASHES = 1 << 64
+_BETWEEN = b"\xff"
+"""Stands between id and text in the hash; UTF-8 never holds it."""
+
+
+def shared_out(shards: Sequence[ShardRef], *, documents: int | None, nbytes: int | None) -> list[ShardRef]:
+    """The shards to read for at most so many documents and bytes of text, each with its share in ``take``.
+
+    As few shards as the limits need are used: one a document, one a ``SHARE_BYTES``. They are spread evenly over the
+    source, and the limits divided evenly between them, so the result is a sample of the whole and not its head. A
+    shard that holds less than its share leaves the rest of it unused: a limit is a ceiling, not a target.
+    """
+    limits = {name: limit for name, limit in (("documents", documents), ("bytes", nbytes)) if limit is not None}
+    if not limits:
+        return list(shards)
+    used = min(len(shards), documents or len(shards), -(-nbytes // SHARE_BYTES) if nbytes else len(shards))
+    return [
+        msgspec.structs.replace(
+            shards[len(shards) * number // used],
+            index=number,
+            take={name: _share(limit, number, used) for name, limit in limits.items()},
+        )
+        for number in range(used)
+    ]
+
+
+def _share(limit: int, number: int, used: int) -> int:
+    """What falls to one of ``used`` shards; all shares add up to ``limit`` and differ by at most one."""
+    return limit * (number + 1) // used - limit * number // used
+
+
+def sampled(documents: pa.RecordBatch, rate: float | None, seed: int) -> pa.RecordBatch:
+    """The documents whose xxh3_64, seeded, over id and text lies below ``rate`` of all hashes; None: every one."""
+    if rate is None or not len(documents):
+        return documents
+    ceiling = int(rate * _HASHES)
+    pairs = zip(_values(documents.column("id")), _values(documents.column("text")), strict=True)
+    mask = np.fromiter((_hash(name, text, seed) < ceiling for name, text in pairs), bool, len(documents))
+    return documents if mask.all() else documents.filter(pa.array(mask))
+
+
+def _hash(name: memoryview, text: memoryview, seed: int) -> int:
+    state = xxhash.xxh3_64(name, seed=seed)
+    state.update(_BETWEEN)
+    state.update(text)
+    value: int = state.intdigest()
+    return value
+
+
+def _values(column: pa.StringArray) -> Iterator[memoryview]:
+    """The UTF-8 bytes of each value, not copied."""
+    data = memoryview(column.buffers()[2] or b"")
+    edges = _offsets(column).tolist()
+    return (data[start:stop] for start, stop in zip(edges, edges[1:], strict=False))
+
+
+def _offsets(column: pa.StringArray) -> np.ndarray:
+    """Where values start in the data of a column, and where the last one ends; int32, one more than values."""
+    return np.frombuffer(column.buffers()[1], np.int32)[column.offset : column.offset + len(column) + 1]
+
+
+class Allowance:
+    """What may still be taken of a shard."""
+
+    def __init__(self, take: dict[str, int] | None) -> None:
+        limits = take or {}
+        self._documents = limits.get("documents")
+        self._bytes = limits.get("bytes")
+        self.spent = False
+        """Nothing more can be taken: reading on would be in vain."""
+
+    def cut(self, documents: pa.RecordBatch) -> pa.RecordBatch:
+        """The first documents, up to the first that does not fit; they count as taken."""
+        if not len(documents):
+            return documents
+        fitting = len(documents)
+        edges = _offsets(documents.column("text")).astype(np.int64)
+        if self._documents is not None:
+            fitting = min(fitting, self._documents)
+        if self._bytes is not None:
+            fitting = min(fitting, int(np.searchsorted(edges[1:], edges[0] + self._bytes, "right")))
+        self._take(fitting, int(edges[fitting] - edges[0]), len(documents))
+        return documents.slice(0, fitting)
+
+    def _take(self, count: int, nbytes: int, offered: int) -> None:
+        self._documents = None if self._documents is None else self._documents - count
+        self._bytes = None if self._bytes is None else self._bytes - nbytes
+        self.spent = count < offered or self._documents == 0 or self._bytes == 0
