@@ -16,7 +16,7 @@ from prefect.task_runners import ThreadPoolTaskRunner
 
 from gristmill import workers
 from gristmill.config import PrepareConfig
-from gristmill.errors import StorageError
+from gristmill.errors import ConfigError, InputError, StorageError
 from gristmill.reporting.board import Board
 from gristmill.types import StageReport
 
@@ -68,13 +68,17 @@ watch = Watch()
 
 def in_worker(stage: str, function: Callable[..., StageReport], config: PrepareConfig, **arguments: Any) -> StageReport:
     """Run a stage function in a worker process, count it on the board and log one line."""
-    report = workers.call(
-        function,
-        listener=lambda documents, nbytes: watch.board.advance(stage, documents, nbytes),
-        seconds=config.execution.shard_seconds,
-        config=config,
-        **arguments,
-    )
+    try:
+        report = workers.call(
+            function,
+            listener=lambda documents, nbytes: watch.board.advance(stage, documents, nbytes),
+            seconds=config.execution.shard_seconds,
+            config=config,
+            **arguments,
+        )
+    except (ConfigError, InputError):  # for good: these are not retried
+        watch.board.finish(stage, failed=1)
+        raise
     watch.board.finish(stage, reused=report.reused)
     what = "reused" if report.reused else f"{report.seconds:.2f} s"
     get_run_logger().info(

@@ -17,7 +17,7 @@ def failing_clearly(action: Callable[[], int], *, debug: bool) -> int:
     except KeyboardInterrupt:
         print("stopped; the same command resumes where this one ended", file=sys.stderr)
         return 130
-    except Exception as error:
+    except Exception as error:  # the last line of defence of a command
         if debug or not isinstance(error, GristmillError):
             traceback.print_exc()
         print(f"error: {error}", file=sys.stderr)

@@ -72,8 +72,6 @@ def _show(found: Verified, place: str, differences: list[str]) -> int:
     for problem in problems:
         print(f"error: {problem}", file=sys.stderr)
     verdict = f"{len(problems)} problems" if problems else "all as recorded"
-    print(
-        f"{place}: {found.files} files, {found.documents:,} documents, {found.tokens:,} ids, "
-        f"{found.bytes:,} bytes: {verdict}"
-    )
+    counts = f"{found.files} files, {found.documents:,} documents, {found.tokens:,} ids, {found.bytes:,} bytes"
+    print(f"{place}: {counts}: {verdict}")
     return 1 if problems else 0

@@ -72,7 +72,7 @@ class Tokens:
             found[longer] = _mix(found[longer] ^ more)
             longer = longer[lengths[longer] > done + 8]
         for place in longer.tolist():
-            rest = self.data[self.starts[place] + _LONG : self.stops[place]]
+            rest = self.data[self.starts[place] + _LONG : self.stops[place]].data
             found[place] = xxhash.xxh3_64_intdigest(rest, seed=int(found[place]))
         return found
 

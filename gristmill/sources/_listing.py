@@ -32,6 +32,16 @@ def files(paths: Sequence[str]) -> list[Found]:
     return list(once.values())
 
 
+def measured(uri: str) -> Found:
+    """The file at a path or URI, of whatever kind; raises ``InputError`` when there is none."""
+    if is_remote(uri):
+        return _remote.measured(uri)
+    status = _status(uri)
+    if status is None:
+        raise nothing_at(uri)
+    return _found(uri, status)
+
+
 def opened(uri: str) -> Raw:
     """The file at a path or URI, for reading from its start; regular files only."""
     if is_remote(uri):

@@ -51,11 +51,18 @@ def _below(store: Any, glob: Glob, uri: str) -> list[Found]:
     return found
 
 
+def measured(uri: str) -> Found:
+    """The file at exactly this URI, of whatever kind; raises ``InputError`` when there is none."""
+    with _translated(uri):
+        store = _store(uri)
+        return _found(uri, store.info(_key(store, uri)))
+
+
 def opened(uri: str) -> Raw:
     """The file at exactly this URI, for reading from its start."""
     with _translated(uri):
         store = _store(uri)
-        return Raw(store.open(_key(store, uri), "rb"), uri, _failures())
+        return Raw(store.open(_key(store, uri), "rb"), uri, _failures(uri))
 
 
 def _found(uri: str, info: dict[str, Any]) -> Found:
@@ -85,14 +92,27 @@ def _translated(uri: str) -> Iterator[None]:
         yield
     except (FileNotFoundError, PermissionError) as error:
         raise InputError(f"{uri}: cannot be read: {error}") from error
-    except _failures() as error:
+    except _failures(uri) as error:
         raise StorageError(f"{uri}: {error}") from error
 
 
+def _failures(uri: str) -> tuple[type[Exception], ...]:
+    """What the client of a store raises."""
+    return hub_failures() if uri.startswith("hf://") else _common_failures()
+
+
 @cache
-def _failures() -> tuple[type[Exception], ...]:
-    """What the clients of stores raise. Imported here: the two take half a second that local runs need not spend."""
+def _common_failures() -> tuple[type[Exception], ...]:
+    # Imported here: the two take half a second that local runs need not spend.
     from aiohttp import ClientError
     from botocore.exceptions import BotoCoreError  # type: ignore[import-untyped]
 
     return (OSError, ClientError, BotoCoreError)
+
+
+@cache
+def hub_failures() -> tuple[type[Exception], ...]:
+    """What the client of the hub raises; its HTTP library is known under this name alone."""
+    from huggingface_hub.utils import httpx  # type: ignore[attr-defined]  # declared private, but meant for this
+
+    return (OSError, httpx.HTTPError)

@@ -4,6 +4,7 @@ Both rules look at the documents and the number of shards alone, never at worker
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import msgspec
 import numpy as np
@@ -68,7 +69,7 @@ def _values(column: pa.StringArray) -> Iterator[memoryview]:
     """The UTF-8 bytes of each value, not copied."""
     data = memoryview(column.buffers()[2] or b"")
     edges = _offsets(column).tolist()
-    return (data[start:stop] for start, stop in zip(edges, edges[1:], strict=False))
+    return (data[start:stop] for start, stop in pairwise(edges))
 
 
 def _offsets(column: pa.StringArray) -> np.ndarray:

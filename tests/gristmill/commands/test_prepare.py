@@ -72,6 +72,21 @@ def test_a_dry_run_prints_the_plan_and_writes_nothing(
     assert sorted(path.name for path in Path().iterdir()) == ["config.yaml", "in", "tokenizer.json"]
 
 
+def test_a_dry_run_says_what_is_done_already(
+    asked: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before a rerun, people want to know whether it starts from the beginning."""
+    published(tmp_path)
+    rules: dict[str, Any] = {"cleaning": [], "dedup": [], "ordering": {"kind": "input"}, "split": {"kind": "none"}}
+    Path("config.yaml").write_text(yaml.safe_dump(asked | rules))
+    with pytest.raises(SystemExit) as stopped:
+        check(["config.yaml", "--dry-run"])
+    shown = capsys.readouterr().out
+    assert stopped.value.code == 0
+    assert "fetch 1, clean 1 of 1" in shown
+    assert "published already" in shown
+
+
 @pytest.mark.parametrize(
     ("spoilt", "parts"),
     [

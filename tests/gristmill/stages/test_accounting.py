@@ -80,7 +80,7 @@ def check_accounts(config: PrepareConfig, manifest: Manifest) -> None:
         assert file.tokens * 2 == file.bytes == (Path(config.destination) / file.path).stat().st_size
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(FILES, FILES, RULES, RULES, st.booleans(), ORDER, SPLIT)
 @example([["a b", "a  b"]], [["a b"]], [], [], True, "hashed", {"kind": "fraction", "fraction": 0.3})
 def test_published_documents_are_those_of_a_slow_loop(
