@@ -97,7 +97,8 @@ def explain(error: ValidationError, model: type[BaseModel]) -> str:
         return f"unknown key {place!r}; there are: {', '.join(sorted(model.model_fields))}"
     if first["type"] == "plugin":
         return f"{place}: {first['msg']}"
-    return f"{place}: {first['msg']} (got {first.get('input')!r:.60})" if place else first["msg"]
+    message = first["msg"].removeprefix("Value error, ")
+    return f"{place}: {message} (got {first.get('input')!r:.60})" if place else message
 
 
 def _model_within(model: type[BaseModel], key: int | str) -> type[BaseModel]:

@@ -3,13 +3,14 @@
 from gristmill.config import PrepareConfig
 from gristmill.errors import InputError
 from gristmill.stages.clean import clean
-from gristmill.stages.dedup import decide, find, ranges
+from gristmill.stages.dedup import decide, find, ranks_of, searches
 from gristmill.stages.fetch import check_quarantined, check_usable, fetch
 from gristmill.stages.layout import layout
 from gristmill.stages.order import order
 from gristmill.stages.pack import pack
 from gristmill.stages.plan import plan
-from gristmill.stages.publish import Results, check_output, publish
+from gristmill.stages.publish import check_output, publish
+from gristmill.stages.results import Results
 from gristmill.stages.sign import sign
 from gristmill.stages.tokenize import tokenize
 from gristmill.stages.upload import upload
@@ -43,12 +44,15 @@ def ingest(config: PrepareConfig) -> Ingested:
                 raise
             failed[shard.index] = str(error)
             continue
-        cleaned.append(clean(shard, fetched[-1], config))
-        signed.append(sign(shard, cleaned[-1], config))
+        for piece in range(fetched[-1].details["pieces"]):
+            cleaned.append(clean(shard, fetched[-1], piece, config))
+            signed.append(sign(shard, cleaned[-1], config))
     check_usable(len(shards), failed)
     check_quarantined(fetched, config)
-    count = ranges(signed)
-    decided = decide([find(number, count, signed, config) for number in range(count)], signed, config)
+    planned = searches(signed, config)
+    ranks = ranks_of(signed, [config.source(shards[report.shard].source).priority for report in signed])
+    found = [find(search, ranks, signed, config) for search in planned]
+    decided = decide(found, [search.kind for search in planned], ranks, signed, config)
     return Ingested(shards=shards, fetched=fetched, cleaned=cleaned, signed=signed, decided=decided, failed=failed)
 
 

@@ -50,7 +50,12 @@ class ShardRef(Value, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         """``shard-00042``: the name in logs, task names and reports."""
-        return f"shard-{self.index:05d}"
+        return part_name(self.index, 0)
+
+
+def part_name(shard: int, piece: int) -> str:
+    """``shard-00042``, or ``shard-00042-3`` for a later piece of it."""
+    return f"shard-{shard:05d}-{piece}" if piece else f"shard-{shard:05d}"
 
 
 class Artifact(Value, frozen=True, kw_only=True):
@@ -70,7 +75,9 @@ class StageReport(Value, frozen=True, kw_only=True):
 
     stage: str
     shard: int
-    """Index of the input shard, output piece or range that the stage worked on; 0 for a barrier."""
+    """Index of the input shard, output piece or search that the stage worked on; 0 for a barrier."""
+    piece: int = 0
+    """Which piece of the input shard, where ``fetch`` cut it into several."""
     fingerprint: str
     docs_in: int = 0
     docs_out: int = 0
@@ -89,6 +96,11 @@ class StageReport(Value, frozen=True, kw_only=True):
     seconds: float = 0.0
     reused: bool = False
     """True when the output was there already and nothing was done."""
+
+    @property
+    def name(self) -> str:
+        """``shard-00042`` or ``shard-00042-3``: what it worked on, where that is a piece of the input."""
+        return part_name(self.shard, self.piece)
 
     def __post_init__(self) -> None:
         accounted = self.docs_out + sum(self.dropped.values()) + self.quarantined
@@ -142,6 +154,19 @@ class PlannedFile(Value, frozen=True, kw_only=True):
     tokens: int
 
 
+class Search(Value, frozen=True, kw_only=True):
+    """A part of the search for duplicates: some bands of one dedup kind, or a key range of one band."""
+
+    index: int
+    kind: int
+    """Place of the kind in the configuration's list."""
+    first_band: int
+    last_band: int
+    """Half-open."""
+    range: int
+    ranges: int
+
+
 class Layout(Value, frozen=True, kw_only=True):
     """Every published file, decided once all counts are known."""
 
@@ -177,6 +202,20 @@ class AttachedFile(Value, frozen=True, kw_only=True):
     path: str
     bytes: int
     sha256: str
+
+
+class RuleRecord(Value, frozen=True, kw_only=True):
+    """What one cleaning rule or filter did to the documents of one source."""
+
+    source: str
+    rule: str
+    documents_in: int
+    documents_out: int
+    characters_in: int
+    characters_out: int
+    dropped: dict[str, int]
+    tokens_lost: int
+    """Estimated: characters removed, times the tokens per character of what was kept of the source."""
 
 
 class SourceShard(Value, frozen=True, kw_only=True):
@@ -230,6 +269,8 @@ class Manifest(Value, frozen=True, kw_only=True):
     quarantined: dict[str, int]
     sources: dict[str, dict[str, int]]
     """Per source: documents, kept, tokens."""
+    rules: list[RuleRecord]
+    """The ledger of cleaning, source by source, in the order of the rules."""
     files: list[PublishedFile]
     attachments: list[AttachedFile]
     source_shards: list[SourceShard]

@@ -7,7 +7,7 @@ from prefect import task
 from gristmill.config import PrepareConfig
 from gristmill.stages import dedup as stage
 from gristmill.stages import sign as signing
-from gristmill.types import ShardRef, StageReport, Value
+from gristmill.types import Search, ShardRef, StageReport, Value
 from tasks.run import OPTIONS, each, in_worker, raise_failed, watch
 
 if TYPE_CHECKING:
@@ -20,31 +20,36 @@ class Reports(Value, frozen=True, kw_only=True):
     reports: list[StageReport]
 
 
-@task(name="sign", task_run_name="sign-{shard.name}", tags={"sign", "dedup"}, **OPTIONS)
+@task(name="sign", task_run_name="sign-{cleaned.name}", tags={"sign", "dedup"}, **OPTIONS)
 def sign(shard: ShardRef, cleaned: StageReport, config: PrepareConfig) -> StageReport:
-    """A signature for every document of a shard."""
+    """Signatures of every document of a piece."""
     return in_worker("sign", signing.sign, config, shard=shard, cleaned=cleaned)
 
 
-@task(name="find", task_run_name="find-range-{number:05d}", tags={"find", "dedup"}, **OPTIONS)
-def find(number: int, count: int, signed: Reports, config: PrepareConfig) -> StageReport:
-    """The duplicates of one hash range of all shards."""
-    return in_worker("find", stage.find, config, number=number, count=count, signed=signed.reports)
+@task(name="find", task_run_name="find-{search.index:05d}", tags={"find", "dedup"}, **OPTIONS)
+def find(search: Search, ranks: list[int], signed: Reports, config: PrepareConfig) -> StageReport:
+    """The pairs of copies that one search finds in all pieces."""
+    return in_worker("find", stage.find, config, search=search, ranks=ranks, signed=signed.reports)
 
 
 @task(name="decide", task_run_name="decide", tags={"decide", "dedup"}, **OPTIONS)
-def decide(found: Reports, signed: Reports, config: PrepareConfig) -> StageReport:
-    """One verdict for every shard."""
-    return in_worker("decide", stage.decide, config, found=found.reports, signed=signed.reports)
+def decide(found: Reports, kinds: list[int], ranks: list[int], signed: Reports, config: PrepareConfig) -> StageReport:
+    """Cluster the pairs; one verdict for every piece."""
+    return in_worker(
+        "decide", stage.decide, config, found=found.reports, kinds=kinds, ranks=ranks, signed=signed.reports
+    )
 
 
 def drop_duplicates(ingested: "Ingested", config: PrepareConfig) -> StageReport:
-    """Fan out over hash ranges, then decide."""
+    """Fan out over the searches, then decide."""
     signed = Reports(reports=ingested.signed)
-    count = stage.ranges(ingested.signed)
-    watch.board.begin("find", count)
+    priorities = [config.source(ingested.plan.shards[report.shard].source).priority for report in ingested.signed]
+    ranks = stage.ranks_of(ingested.signed, priorities)
+    planned = stage.searches(ingested.signed, config)
+    if planned:
+        watch.board.begin("find", len(planned))
     watch.board.begin("decide", 1)
-    calls = [{"number": number, "count": count, "signed": signed, "config": config} for number in range(count)]
+    calls = [{"search": search, "ranks": ranks, "signed": signed, "config": config} for search in planned]
     found = each(find, calls, config)
     raise_failed(found)
-    return decide(Reports(reports=found), signed, config)
+    return decide(Reports(reports=found), [search.kind for search in planned], ranks, signed, config)

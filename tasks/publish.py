@@ -9,6 +9,7 @@ from gristmill.manifest import MANIFEST
 from gristmill.reporting.summary import summary
 from gristmill.reporting.tables import input_rows, published_rows
 from gristmill.stages import publish as stage
+from gristmill.stages.results import Results
 from gristmill.types import Manifest, StageReport
 from tasks.ingest import Ingested
 from tasks.run import OPTIONS, watch
@@ -21,7 +22,7 @@ def publish(
 ) -> dict[str, object]:
     """Check that everything adds up, write the manifest, record the artifacts; returns where the data set is."""
     manifest = stage.publish(
-        stage.Results(
+        Results(
             shards=ingested.plan.shards,
             fetched=ingested.fetched,
             cleaned=ingested.cleaned,

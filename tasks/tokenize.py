@@ -33,7 +33,7 @@ def order(signed: Reports, decided: StageReport, config: PrepareConfig) -> Stage
     return in_worker("order", ordering.order, config, signed=signed.reports, decided=decided)
 
 
-@task(name="tokenize", task_run_name="tokenize-shard-{cleaned.shard:05d}", tags={"tokenize"}, **OPTIONS)
+@task(name="tokenize", task_run_name="tokenize-{cleaned.name}", tags={"tokenize"}, **OPTIONS)
 def tokenize(
     place: int,
     cleaned: StageReport,

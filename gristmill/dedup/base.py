@@ -9,10 +9,6 @@ from gristmill.plugins import Plugin
 from gristmill.types import Value
 
 
-SIGNATURE = np.dtype([("high", "<u8"), ("low", "<u8"), ("row", "<u4")])
-"""One exact signature: 128 bits of hash and the document's row in its cleaned shard."""
-
-
 class Signatures(Value, frozen=True, kw_only=True):
     """What is known of a batch of documents, one row each."""
 
@@ -36,10 +32,6 @@ class Dedup(Plugin):
 
     def check_dtype(self) -> np.dtype:
         """dtype of ``Signatures.check`` with its width as a subarray: one record is one row."""
-        raise NotImplementedError
-
-    def signatures(self, texts: pa.StringArray) -> np.ndarray:
-        """``SIGNATURE`` array of ``len(texts)`` with ``row`` counted from 0 within ``texts``."""
         raise NotImplementedError
 
     def sign(self, documents: pa.RecordBatch) -> Signatures:

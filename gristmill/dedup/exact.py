@@ -1,10 +1,12 @@
 """Documents whose text is equal up to white space."""
 
+from typing import ClassVar
+
 import numpy as np
 import pyarrow as pa
 import xxhash
 
-from gristmill.dedup.base import SIGNATURE, Dedup
+from gristmill.dedup.base import Dedup, Signatures
 
 BLANKS = b"\t\n\v\f\r "
 TO_SPACE = bytes(0x20 if code in BLANKS else code for code in range(256))
@@ -16,17 +18,24 @@ class Exact(Dedup):
     The signature is xxh3_128 of those bytes: among 10**12 documents the chance of one false match is below 10**-14.
     """
 
-    def signatures(self, texts: pa.StringArray) -> np.ndarray:
-        data, starts, stops = normalised(texts)
+    transitive: ClassVar[bool] = True
+
+    def check_dtype(self) -> np.dtype:
+        return np.dtype(("<u8", (1,)))
+
+    def sign(self, documents: pa.RecordBatch) -> Signatures:
+        data, starts, stops = normalised(documents.column("text"))
         view = data.data
         hashes = [
             xxhash.xxh3_128_digest(view[start:stop])
             for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)
         ]
-        halves = np.frombuffer(b"".join(hashes), ">u8").reshape(-1, 2)
-        found = np.empty(len(texts), SIGNATURE)
-        found["high"], found["low"], found["row"] = halves[:, 0], halves[:, 1], np.arange(len(texts))
-        return found
+        halves = np.frombuffer(b"".join(hashes), ">u8").reshape(-1, 2).astype("<u8")
+        return Signatures(bands=halves[:, :1], check=halves[:, 1:], valid=np.ones(len(hashes), bool))
+
+    def confirmed(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        same: np.ndarray = (first == second).all(axis=1)
+        return same
 
 
 def normalised(texts: pa.StringArray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -25,8 +25,8 @@ class Url(Dedup):
 
     Outer white space, the fragment, slashes at the end of the path and the scheme's default port (http 80, https 443,
     ftp 21) are left out; scheme and host are put in lower case (after RFC 3986, section 6.2). The query counts as it
-    is. A value that is no ``scheme://host`` URL, or has white space in it, is compared as it stands. A document without a URL (null or blank)
-    repeats none. The signature is xxh3_128 of the normalised URL's UTF-8.
+    is. A value that is no ``scheme://host`` URL, or has white space in it, is compared as it stands. A document
+    without a URL (null or blank) repeats none. The signature is xxh3_128 of the normalised URL's UTF-8.
     """
 
     transitive: ClassVar[bool] = True

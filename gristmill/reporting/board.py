@@ -66,6 +66,11 @@ class Board:
         with self._lock:
             self._stages[stage] = _Stage(stage, total)
 
+    def extend(self, stage: str, more: int) -> None:
+        """A stage has ``more`` units of work than was known."""
+        with self._lock:
+            self._stages[stage].total += more
+
     def advance(self, stage: str, documents: int, nbytes: int) -> None:
         """Some documents and bytes of a unit went through a stage."""
         with self._lock:

@@ -1,6 +1,6 @@
 """The run in one page of Markdown, made from the manifest alone, so that the same data gives the same page."""
 
-from gristmill.reporting.tables import escape, input_rows, markdown, published_rows
+from gristmill.reporting.tables import escape, input_rows, markdown, published_rows, rule_rows
 from gristmill.types import Manifest
 
 MOST_ROWS = 50
@@ -17,8 +17,8 @@ def summary(manifest: Manifest) -> str:
         f"and one end-of-text token a document where the format has one.",
         "",
         f"- tokenizer: {escape(record.name)}, {record.vocab_size:,} ids, {manifest.dtype}, sha256 `{record.sha256}`",
-        f"- encoded by {escape(record.fast_path)}; {record.documents_compared:,} documents compared with the reference, "
-        f"{record.documents_different} different",
+        f"- encoded by {escape(record.fast_path)}; {record.documents_compared:,} documents compared with the "
+        f"reference, {record.documents_different} different",
         f"- configuration: `{manifest.config_fingerprint}`, gristmill {manifest.code_version}",
         "",
         "## Published files",
@@ -28,6 +28,12 @@ def summary(manifest: Manifest) -> str:
         "## Not published",
         "",
         markdown(_losses(manifest)) if manifest.dropped or manifest.quarantined else "Every document was published.",
+        "",
+        "## What every rule did",
+        "",
+        markdown(rule_rows(manifest)),
+        "",
+        "Tokens lost are estimated from the characters removed and the tokens per character of what was kept.",
         "",
         "## Input shards",
         "",

@@ -4,7 +4,7 @@ from gristmill.types import Manifest
 
 Row = dict[str, object]
 
-SPECIAL = str.maketrans({mark: f"&#{ord(mark)};" for mark in "&<>`|[]*_\\!#"} | {"\n": " ", "\r": " "})
+SPECIAL = str.maketrans({mark: f"&#{ord(mark)};" for mark in "&<>`|[]*\\!#"} | {"\n": " ", "\r": " "})
 LONGEST = 200
 
 
@@ -48,12 +48,29 @@ def input_rows(manifest: Manifest) -> list[Row]:
     ]
 
 
+def rule_rows(manifest: Manifest) -> list[Row]:
+    """The ledger of cleaning: one row a source and rule."""
+    return [
+        {
+            "source": escape(rule.source),
+            "rule": rule.rule,
+            "documents in": rule.documents_in,
+            "dropped": rule.documents_in - rule.documents_out,
+            "characters in": rule.characters_in,
+            "characters removed": rule.characters_in - rule.characters_out,
+            "tokens lost (estimated)": rule.tokens_lost,
+            "reasons": _reasons(rule.dropped),
+        }
+        for rule in manifest.rules
+    ]
+
+
 def _place(uri: str, part: dict[str, int] | None) -> str:
     return uri if part is None else f"{uri} [{part['start']}:{part['stop']}]"
 
 
 def _reasons(reasons: dict[str, int]) -> str:
-    return ", ".join(f"{reason} {count:,}" for reason, count in reasons.items())
+    return ", ".join(f"{escape(reason)} {count:,}" for reason, count in reasons.items())
 
 
 def markdown(rows: list[Row]) -> str:

@@ -50,6 +50,7 @@ class Source(Plugin):
 
     name: str = Field("", description="Name of the source in reports, mixing and per-source rules; default: the kind.")
     genre: Genre = Field("web", description="Kind of text: the values of rules that are not set go by it.")
+    priority: int = Field(0, description="Of equal documents the one from the source with the highest priority stays.")
     cleaning: list[Annotated[Cleaner, Room("cleaning")]] | None = Field(
         None, description="Rules for this source alone, instead of the common ones."
     )
@@ -89,7 +90,7 @@ class Source(Plugin):
     def reading(self) -> dict[str, Any]:
         """What determines the documents of a shard besides the shard itself, for fingerprints."""
         # Limits reach a shard as its ``take``: another limit redoes only the shards whose share it changes.
-        ignored = {"cleaning", "limit_documents", "limit_bytes", *self.listing}
+        ignored = {"cleaning", "priority", "limit_documents", "limit_bytes", *self.listing}
         return {key: value for key, value in self.identity().items() if key not in ignored} | {"name": self.label}
 
     def planned(self) -> list[ShardRef]:

@@ -17,7 +17,7 @@ class Characters(Split):
         if ordering != "input":
             raise ConfigError(f"split: characters needs ordering: {{kind: input}}, not {ordering!r}")
 
-    def held_out(self, keys: np.ndarray, *, shard: int, shards: int, key_space: int) -> np.ndarray:
+    def held_out(self, keys: np.ndarray, *, last_shard: bool, shards: int, key_space: int) -> np.ndarray:
         raise AssertionError("the cut decides: pieces at or after it are held out")
 
     def cut(self, corpus: Corpus) -> int | None:

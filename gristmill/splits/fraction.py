@@ -15,5 +15,5 @@ class Fraction(Split):
 
     fraction: float = Field(0.01, gt=0, lt=1, description="Share of documents held out for validation.")
 
-    def held_out(self, keys: np.ndarray, *, shard: int, shards: int, key_space: int) -> np.ndarray:
+    def held_out(self, keys: np.ndarray, *, last_shard: bool, shards: int, key_space: int) -> np.ndarray:
         return keys < np.uint64(min(math.ceil(self.fraction * key_space), 2**64 - 1))

@@ -18,7 +18,7 @@ class Kept(Value, frozen=True, kw_only=True):
 
 
 def kept(place: int, cleaned: StageReport, decided: StageReport) -> Iterator[Kept]:
-    """Batches of the kept documents of the shard in use number ``place``, in order."""
+    """Batches of the kept documents of the piece number ``place``, in order."""
     gone = np.asarray(dedup.verdict(place, decided)["row"])
     first = 0
     for batch in batches(cleaned.artifacts["documents"].uri):

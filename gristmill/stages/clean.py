@@ -13,32 +13,40 @@ from gristmill import ledger, progress
 from gristmill.cleaning.base import Cleaner, Filter, Rule, verdicts
 from gristmill.config import PrepareConfig
 from gristmill.stages._arrow import DocumentWriter, batches, characters
+from gristmill.stages.fetch import piece_name
 from gristmill.types import DOCUMENT_SCHEMA, Artifact, ShardRef, StageReport
 
 NOT_BLANK = r"[^\s\p{Z}\p{Cc}]"
 """RE2: any character that is neither white space nor a control character, in all of Unicode."""
 
 
-def inputs(shard: ShardRef, fetched: str, config: PrepareConfig) -> dict[str, Any]:
+SAMPLES = 5
+EXCERPT_CHARACTERS = 200
+"""Dropped documents shown per reason, and how much of each."""
+
+
+def inputs(shard: ShardRef, fetched: str, piece: int, config: PrepareConfig) -> dict[str, Any]:
     """The fetched documents and the rules in force for their source."""
-    return {"fetch": fetched, "rules": [cleaner.identity() for cleaner in config.rules(shard.source)]}
+    return {"fetch": fetched, "piece": piece, "rules": [cleaner.identity() for cleaner in config.rules(shard.source)]}
 
 
-def clean(shard: ShardRef, fetched: StageReport, config: PrepareConfig) -> StageReport:
-    """Write ``documents.arrow`` with the kept documents in order. Blank documents are dropped after the rules."""
+def clean(shard: ShardRef, fetched: StageReport, piece: int, config: PrepareConfig) -> StageReport:
+    """Write ``documents.arrow`` with the kept documents of one piece in order; blank ones are dropped at the end."""
 
     def produce(folder: Path, key: str) -> StageReport:
         cascade = _Cascade([*config.rules(shard.source), _Blank()])
         out = DocumentWriter(folder / "documents.arrow")
         schema = DOCUMENT_SCHEMA
-        for batch in batches(fetched.artifacts["documents"].uri):
+        for batch in batches(fetched.artifacts[piece_name(piece)].uri):
             documents = cascade.apply(batch)
             out.write(documents)
             schema = documents.schema
             progress.advance(len(batch), batch.column("text").nbytes)
-        return _report(shard, fetched, key, cascade.rows, {"documents": out.close(schema)})
+        return _report(shard, piece, key, cascade.rows, {"documents": out.close(schema)})
 
-    return ledger.run(config.execution.work, "clean", shard.index, inputs(shard, fetched.fingerprint, config), produce)
+    return ledger.run(
+        config.execution.work, "clean", shard.index, inputs(shard, fetched.fingerprint, piece, config), produce
+    )
 
 
 class _Blank(Filter):
@@ -56,6 +64,17 @@ class _Row:
         self.name = name
         self.documents_in = self.documents_out = self.characters_in = self.characters_out = 0
         self.dropped: Counter[str] = Counter()
+        self.samples: dict[str, list[dict[str, str]]] = {}
+
+    def reject(self, documents: pa.RecordBatch, reasons: pa.StringArray) -> None:
+        """Count what a filter drops from a batch, and keep the first few of each reason to be looked at."""
+        for entry in pc.value_counts(reasons.drop_null()).to_pylist():
+            reason = entry["values"]
+            self.dropped[reason] += entry["counts"]
+            samples = self.samples.setdefault(reason, [])
+            for row in np.flatnonzero(pc.equal(reasons, reason).fill_null(False))[: SAMPLES - len(samples)].tolist():
+                text = documents.column("text")[row].as_py()[:EXCERPT_CHARACTERS]
+                samples.append({"id": documents.column("id")[row].as_py(), "excerpt": text})
 
     def add(self, before: tuple[int, int], after: tuple[int, int]) -> None:
         """Documents and characters before and after a batch."""
@@ -72,6 +91,7 @@ class _Row:
             "characters_in": self.characters_in,
             "characters_out": self.characters_out,
             "dropped": dict(sorted(self.dropped.items())),
+            "samples": self.samples,
         }
 
 
@@ -108,24 +128,22 @@ def _filtered(
     for (_, row), reasons in zip(group, verdicts([cleaner for cleaner, _ in group], documents), strict=True):
         if reasons.null_count < len(reasons):
             kept &= pc.is_null(reasons).to_numpy(zero_copy_only=False)
-            for entry in pc.value_counts(reasons.drop_null()).to_pylist():
-                row.dropped[entry["values"]] += entry["counts"]
+            row.reject(documents, reasons)
         before, size = size, (int(kept.sum()), int(lengths[kept].sum()))
         row.add(before, size)
     return (documents if kept.all() else documents.filter(pa.array(kept))), size
 
 
-def _report(
-    shard: ShardRef, fetched: StageReport, key: str, rows: list[_Row], artifacts: dict[str, Artifact]
-) -> StageReport:
+def _report(shard: ShardRef, piece: int, key: str, rows: list[_Row], artifacts: dict[str, Artifact]) -> StageReport:
     dropped = sum((row.dropped for row in rows), Counter())
     return StageReport(
         stage="clean",
         shard=shard.index,
         fingerprint=key,
-        docs_in=fetched.docs_out,
+        piece=piece,
+        docs_in=rows[0].documents_in,
         docs_out=rows[-1].documents_out,
-        chars_in=fetched.chars_out,
+        chars_in=rows[0].characters_in,
         chars_out=rows[-1].characters_out,
         dropped=dict(sorted(dropped.items())),
         artifacts=artifacts,

@@ -16,6 +16,16 @@ from gristmill.sources.base import BadDocument, Chunk
 from gristmill.stages._arrow import DocumentWriter, characters
 from gristmill.types import DOCUMENT_SCHEMA, Artifact, ShardRef, StageReport
 
+PIECE_CHARACTERS = 1 << 27
+PIECE_DOCUMENTS = 1 << 18
+"""A shard is cut into pieces of about this size while it is read: one big file then keeps every worker busy in all
+later stages, and no later stage meets much more at a time."""
+
+
+def piece_name(piece: int) -> str:
+    """Name of the artifact that holds a piece."""
+    return f"documents-{piece:05d}"
+
 
 def inputs(shard: ShardRef, config: PrepareConfig) -> dict[str, Any]:
     """What determines the documents: the stored bytes and how they are read. The shard's number is left out: a file
@@ -31,7 +41,7 @@ def inputs(shard: ShardRef, config: PrepareConfig) -> dict[str, Any]:
 
 
 def fetch(shard: ShardRef, config: PrepareConfig) -> StageReport:
-    """Write ``documents.arrow`` and, where needed, ``quarantine.jsonl.zst``.
+    """Write ``documents-00000.arrow`` and so on, cut between documents, and ``quarantine.jsonl.zst`` where needed.
 
     Raises ``InputError`` that names the file when it is damaged, or at the first bad document with
     ``on_bad_document: fail``.
@@ -50,20 +60,28 @@ class _Tally:
     def __init__(self, shard: ShardRef, config: PrepareConfig, folder: Path) -> None:
         self._shard = shard
         self._stop_at_bad = config.on_bad_document == "fail"
-        self._documents = DocumentWriter(folder / "documents.arrow")
+        self._folder = folder
+        self._pieces: list[Artifact] = []
+        self._documents = DocumentWriter(folder / "documents-00000.arrow")
+        self._piece_documents = self._piece_characters = 0
         self._quarantine = _Quarantine(folder / "quarantine.jsonl.zst", shard)
         self._schema = DOCUMENT_SCHEMA
         self._content = hashlib.sha256()
         self._count = self._characters = self._skipped = 0
 
     def add(self, chunk: Chunk) -> None:
+        if self._piece_characters >= PIECE_CHARACTERS or self._piece_documents >= PIECE_DOCUMENTS:
+            self._cut()
         texts = chunk.documents.column("text")
         self._schema = chunk.documents.schema
         self._documents.write(chunk.documents)
         nbytes = self._hash(texts)
         self._count += len(texts)
         self._skipped += chunk.skipped
-        self._characters += characters(texts)
+        size = characters(texts)
+        self._characters += size
+        self._piece_documents += len(texts)
+        self._piece_characters += size
         for bad in chunk.bad:
             if self._stop_at_bad:
                 raise InputError(
@@ -74,6 +92,12 @@ class _Tally:
             self._quarantine.add(bad)
         progress.advance(len(texts), nbytes)
 
+    def _cut(self) -> None:
+        """End the current piece and open the next one."""
+        self._pieces.append(self._documents.close(self._schema))
+        self._documents = DocumentWriter(self._folder / f"documents-{len(self._pieces):05d}.arrow")
+        self._piece_documents = self._piece_characters = 0
+
     def _hash(self, texts: pa.StringArray) -> int:
         if not len(texts):
             return 0
@@ -83,7 +107,9 @@ class _Tally:
         return data.nbytes
 
     def report(self, key: str) -> StageReport:
-        artifacts = {"documents": self._documents.close(self._schema), **self._quarantine.close()}
+        self._pieces.append(self._documents.close(self._schema))
+        artifacts = {piece_name(number): artifact for number, artifact in enumerate(self._pieces)}
+        artifacts |= self._quarantine.close()
         bad = self._quarantine.reasons
         return StageReport(
             stage="fetch",
@@ -97,7 +123,7 @@ class _Tally:
             quarantined=sum(bad.values()),
             quarantine_reasons=dict(sorted(bad.items())),
             artifacts=artifacts,
-            details={"content_sha256": self._content.hexdigest()},
+            details={"content_sha256": self._content.hexdigest(), "pieces": len(self._pieces)},
         )
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from gristmill import ledger
 from gristmill.config import PrepareConfig
 from gristmill.splits.base import Corpus
-from gristmill.stages.dedup import records, verdict
+from gristmill.stages.dedup import mapped, verdict
 from gristmill.types import StageReport
 
 BUCKET_CHARACTERS = 1 << 25
@@ -16,8 +16,9 @@ MOST_BUCKETS = 4096
 
 
 def order(signed: list[StageReport], decided: StageReport, config: PrepareConfig) -> StageReport:
-    """``details``: the number of kept ``documents``, the global number of the ``first`` of each shard in use, how many
-    ``buckets`` the key space is cut into, and the ``cut`` document of a character split, as shard, row and character.
+    """``details``: how many ``documents`` are kept, the global number of the ``first`` of each piece, how many
+    ``buckets`` the key space is cut into, how many ``shards`` are in use and which is the ``last_shard``, and the
+    ``cut`` document of a character split as place, row and character.
     """
     determined = {
         "decide": decided.fingerprint,
@@ -37,6 +38,8 @@ def order(signed: list[StageReport], decided: StageReport, config: PrepareConfig
                 "documents": first[-1],
                 "first": first[:-1],
                 "buckets": buckets,
+                "shards": len({report.shard for report in signed}),
+                "last_shard": signed[-1].shard,
                 "cut": _cut(signed, decided, config),
             },
         )
@@ -57,11 +60,11 @@ def _cut(signed: list[StageReport], decided: StageReport, config: PrepareConfig)
 
 
 def _cut_in_shard(place: int, offset: int, signed: StageReport, decided: StageReport) -> dict[str, int]:
-    lengths = records(signed, "characters", np.dtype("<i8")).copy()
+    lengths = mapped(signed, "characters", np.dtype("<i8")).copy()
     lengths[np.asarray(verdict(place, decided)["row"])] = 0
     ends = np.cumsum(lengths)
     row = int(np.searchsorted(ends, offset, "right"))
-    return {"shard": place, "row": row, "character": offset - int(ends[row] - lengths[row])}
+    return {"place": place, "row": row, "character": offset - int(ends[row] - lengths[row])}
 
 
 def bucket_bounds(buckets: int, key_space: int) -> np.ndarray:

@@ -53,7 +53,7 @@ def done(shards: list[ShardRef], config: PrepareConfig) -> dict[str, int]:
     counts = {"fetch": 0, "clean": 0}
     for shard in shards:
         fetched = ledger.fingerprint("fetch", fetch.inputs(shard, config))
-        cleaned = ledger.fingerprint("clean", clean.inputs(shard, fetched, config))
+        cleaned = ledger.fingerprint("clean", clean.inputs(shard, fetched, 0, config))
         counts["fetch"] += ledger.standing(work / "fetch" / fetched) is not None
         counts["clean"] += ledger.standing(work / "clean" / cleaned) is not None
     return counts

@@ -1,42 +1,19 @@
 """Write the manifest, last, after everything that it lists is in place and adds up."""
 
-from collections import Counter
+import itertools
 from pathlib import Path
 
 import msgspec
 
-import gristmill
 from gristmill import storage
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, VerificationError
 from gristmill.manifest import MANIFEST, read_manifest, seal
 from gristmill.reporting.summary import summary
+from gristmill.stages.clean import SAMPLES
+from gristmill.stages.results import Results, manifest_of
 from gristmill.stages.upload import published_file
-from gristmill.stages.vocabulary import tokenizer_record
-from gristmill.types import (
-    AttachedFile,
-    Manifest,
-    PublishedFile,
-    ShardRef,
-    SourceShard,
-    StageReport,
-    Value,
-    token_dtype,
-)
-
-
-class Results(Value, frozen=True, kw_only=True):
-    """Every report of a run. ``cleaned`` and ``tokenized`` are of the shards in use, in order; ``failed`` maps the
-    index of a shard that was left out to the reason."""
-
-    shards: list[ShardRef]
-    fetched: list[StageReport]
-    cleaned: list[StageReport]
-    decided: StageReport
-    tokenizer: StageReport
-    tokenized: list[StageReport]
-    uploaded: list[StageReport]
-    failed: dict[int, str]
+from gristmill.types import AttachedFile, Manifest, PublishedFile, ShardRef, SourceShard, StageReport
 
 
 def check_output(config: PrepareConfig, shards: list[ShardRef]) -> None:
@@ -86,11 +63,12 @@ def publish(results: Results, config: PrepareConfig) -> Manifest:
     output = storage.local(config.destination)
     files = [published_file(report) for report in results.uploaded]
     _check_counts(files, results, config)
-    manifest = _manifest(files, results, config)
+    manifest = manifest_of(files, results, config)
     attachments = [
         *_attach_tokenizer(results.tokenizer, output),
         *_attach_sidecars(results.tokenizer, config, output),
         *_attach_quarantine(results.fetched, output),
+        *_attach_rejected(results, output),
         _attach(output, "report/summary.md", summary(manifest).encode()),
     ]
     storage.sweep(output.rglob(f"{storage.TEMPORARY}*"))  # of a run that was killed while it published
@@ -110,97 +88,6 @@ def _check_counts(files: list[PublishedFile], results: Results, config: PrepareC
         expected = {"ids": tokens, "EOS": documents if format.eot != "none" else 0}
         if counted != expected:
             raise VerificationError(f"{format.kind()}: published files hold {counted}, the shards gave {expected}")
-
-
-def _manifest(files: list[PublishedFile], results: Results, config: PrepareConfig) -> Manifest:
-    shards = _source_shards(results)
-    record = tokenizer_record(results.tokenizer)
-    dropped: Counter[str] = Counter()
-    quarantined: Counter[str] = Counter()
-    for shard in shards:
-        dropped.update(shard.dropped)
-        quarantined.update(shard.quarantined)
-    compared = sum(report.details["compared"] for report in results.tokenized)
-    return Manifest(
-        manifest_version=1,
-        dataset=config.dataset,
-        code_version=gristmill.__version__,
-        config=config.identity(),
-        config_fingerprint=config.fingerprint(),
-        tokenizer=msgspec.structs.replace(record, documents_compared=compared),
-        dtype=token_dtype(record.vocab_size).name,
-        eot_side={format.kind(): format.eot for format in config.formats},
-        totals={
-            "input_documents": sum(shard.documents for shard in shards),
-            "documents": sum(shard.kept for shard in shards),
-            "tokens": sum(shard.tokens for shard in shards),
-            "characters": sum(report.chars_out for report in results.tokenized),
-        },
-        dropped=dict(sorted(dropped.items())),
-        quarantined=dict(sorted(quarantined.items())),
-        sources=_sources(results),
-        files=files,
-        attachments=[],
-        source_shards=shards,
-    )
-
-
-def _source_shards(results: Results) -> list[SourceShard]:
-    fetched = {report.shard: report for report in results.fetched}
-    place = {report.shard: number for number, report in enumerate(results.cleaned)}
-    rows = []
-    for shard in results.shards:
-        if shard.index not in place:
-            rows.append(_left_out(shard, results.failed[shard.index]))
-            continue
-        number = place[shard.index]
-        read, cleaned, tokenized = fetched[shard.index], results.cleaned[number], results.tokenized[number]
-        repeated = cleaned.docs_out - tokenized.docs_in
-        dropped = {**read.dropped, **cleaned.dropped, **tokenized.dropped}
-        if repeated:
-            dropped[next(iter(results.decided.dropped))] = repeated
-        rows.append(
-            SourceShard(
-                index=shard.index,
-                source=shard.source,
-                uri=shard.uri,
-                part=shard.part,
-                sha256=read.details["content_sha256"],
-                documents=read.docs_in,
-                kept=tokenized.docs_out,
-                dropped=dict(sorted(dropped.items())),
-                quarantined=read.quarantine_reasons,
-                tokens=tokenized.tokens,
-            )
-        )
-        assert read.docs_in == tokenized.docs_out + sum(dropped.values()) + read.quarantined
-    return rows
-
-
-def _left_out(shard: ShardRef, reason: str) -> SourceShard:
-    return SourceShard(
-        index=shard.index,
-        source=shard.source,
-        uri=shard.uri,
-        part=shard.part,
-        sha256="",
-        documents=0,
-        kept=0,
-        dropped={},
-        quarantined={},
-        tokens=0,
-        error=reason,
-    )
-
-
-def _sources(results: Results) -> dict[str, dict[str, int]]:
-    table: dict[str, dict[str, int]] = {}
-    for report in results.tokenized:
-        for name, (documents, tokens) in report.details["sources"].items():
-            row = table.setdefault(name, {"documents": 0, "tokens": 0})
-            row["documents"] += documents
-            row["tokens"] += tokens
-    return dict(sorted(table.items()))
 
 
 def _attach(output: Path, path: str, data: bytes) -> AttachedFile:
@@ -233,4 +120,20 @@ def _attach_quarantine(fetched: list[StageReport], output: Path) -> list[Attache
         )
         for report in fetched
         if "quarantine" in report.artifacts
+    ]
+
+
+def _attach_rejected(results: Results, output: Path) -> list[AttachedFile]:
+    """For each rule that drops documents the first few of each source and reason."""
+    found: dict[str, dict[tuple[str, str], list[bytes]]] = {}
+    for cleaned in results.cleaned:
+        source = results.shards[cleaned.shard].source
+        for row in cleaned.details["rules"]:
+            for reason, samples in row["samples"].items():
+                kept = found.setdefault(row["rule"], {}).setdefault((source, reason), [])
+                lines = [msgspec.json.encode({"source": source, "reason": reason, **sample}) for sample in samples]
+                kept += lines[: SAMPLES - len(kept)]
+    return [
+        _attach(output, f"report/rejected/{rule}.jsonl", b"\n".join([*itertools.chain(*table.values()), b""]))
+        for rule, table in sorted(found.items())
     ]

@@ -1,4 +1,4 @@
-"""One signature a document, sorted, so that a hash range of every shard is one contiguous slice."""
+"""Signatures of one piece, sorted band by band, so that a key range of every piece is one contiguous slice."""
 
 from pathlib import Path
 from typing import Any
@@ -8,9 +8,12 @@ import pyarrow.compute as pc
 
 from gristmill import ledger, progress, storage
 from gristmill.config import PrepareConfig
-from gristmill.dedup.base import SIGNATURE
+from gristmill.dedup.base import Dedup, Signatures
 from gristmill.stages._arrow import batches
 from gristmill.types import Artifact, ShardRef, StageReport
+
+BAND = np.dtype([("key", "<u8"), ("row", "<u4")])
+"""One document in one band."""
 
 
 def inputs(cleaned: str, config: PrepareConfig) -> dict[str, Any]:
@@ -19,43 +22,64 @@ def inputs(cleaned: str, config: PrepareConfig) -> dict[str, Any]:
 
 
 def sign(shard: ShardRef, cleaned: StageReport, config: PrepareConfig) -> StageReport:
-    """Write ``<kind>.signatures`` for each dedup kind, ``SIGNATURE`` records sorted by (high, low, row), and
-    ``characters``, int64 code points of each document in row order."""
+    """Write for each dedup kind ``<n>.bands``, for each band the ``BAND`` records of its valid documents sorted by
+    (key, row), bands back to back, and ``<n>.check``, a row of ``check_dtype`` for every document; and ``characters``,
+    int64 code points of each document. ``details["valid"]`` holds the number of records a band for each kind."""
 
     def produce(folder: Path, key: str) -> StageReport:
-        found: list[list[np.ndarray]] = [[] for _ in config.dedup]
-        lengths: list[np.ndarray] = []
-        first = 0
-        for batch in batches(cleaned.artifacts["documents"].uri):
-            texts = batch.column("text")
-            lengths.append(pc.utf8_length(texts).to_numpy().astype("<i8"))
-            for place, kind in enumerate(config.dedup):
-                signatures = kind.signatures(texts)
-                signatures["row"] += first
-                found[place].append(signatures)
-            first += len(texts)
-            progress.advance(len(texts), texts.nbytes)
-        artifacts = {"characters": _write(folder / "characters", lengths, np.dtype("<i8"))}
-        for kind, parts in zip(config.dedup, found, strict=True):
-            name = f"{kind.kind()}.signatures"
-            artifacts[name] = _write(folder / name, [np.sort(_joined(parts, SIGNATURE))], SIGNATURE)
+        kinds = [_Kind(kind, folder / str(number)) for number, kind in enumerate(config.dedup)]
+        with storage.Writer(folder / "characters") as lengths:
+            for batch in batches(cleaned.artifacts["documents"].uri):
+                texts = batch.column("text")
+                lengths.write(pc.utf8_length(texts).to_numpy().astype("<i8").tobytes())
+                for kind in kinds:
+                    kind.add(kind.plugin.sign(batch))
+                progress.advance(len(texts), texts.nbytes)
+        artifacts = {"characters": lengths.artifact}
+        for number, kind in enumerate(kinds):
+            artifacts[f"{number}.bands"], artifacts[f"{number}.check"] = kind.close()
         return StageReport(
             stage="sign",
             shard=shard.index,
+            piece=cleaned.piece,
             fingerprint=key,
             docs_in=cleaned.docs_out,
             docs_out=cleaned.docs_out,
             chars_in=cleaned.chars_out,
             chars_out=cleaned.chars_out,
             artifacts=artifacts,
+            details={"valid": [kind.valid for kind in kinds]},
         )
 
     return ledger.run(config.execution.work, "sign", shard.index, inputs(cleaned.fingerprint, config), produce)
 
 
-def _joined(parts: list[np.ndarray], dtype: np.dtype) -> np.ndarray:
-    return np.concatenate(parts) if parts else np.empty(0, dtype)
+class _Kind:
+    """The signatures of one kind so far: checks go to the disk at once, keys stay until they can be sorted."""
 
+    def __init__(self, plugin: Dedup, path: Path) -> None:
+        self.plugin = plugin
+        self.valid = self._rows = 0
+        self._path = path
+        self._keys: list[np.ndarray] = [np.empty((0, plugin.band_count()), np.uint64)]
+        self._places: list[np.ndarray] = [np.empty(0, np.uint32)]
+        self._check = storage.Writer(path.with_suffix(".check"))
 
-def _write(path: Path, parts: list[np.ndarray], dtype: np.dtype) -> Artifact:
-    return storage.write(path, _joined(parts, dtype).tobytes())
+    def add(self, signatures: Signatures) -> None:
+        self._check.write(signatures.check.astype(self.plugin.check_dtype().base, copy=False).tobytes())
+        places = np.flatnonzero(signatures.valid)
+        self._keys.append(signatures.bands[places])
+        self._places.append((places + self._rows).astype(np.uint32))
+        self._rows += len(signatures.valid)
+        self.valid += len(places)
+
+    def close(self) -> tuple[Artifact, Artifact]:
+        self._check.close()
+        keys, rows = np.concatenate(self._keys), np.concatenate(self._places)
+        records = np.empty(len(rows), BAND)
+        with storage.Writer(self._path.with_suffix(".bands")) as out:
+            for band in range(keys.shape[1]):
+                order = np.argsort(keys[:, band], kind="stable")  # rows ascend already
+                records["key"], records["row"] = keys[order, band], rows[order]
+                out.write(records.tobytes())
+        return out.artifact, self._check.artifact

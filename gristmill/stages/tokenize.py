@@ -46,9 +46,9 @@ def tokenize(
     config: PrepareConfig,
     encode_by: Literal["fast", "reference"] = "fast",
 ) -> StageReport:
-    """Write ``tokens`` (raw little-endian ids without EOT) and ``index`` (Arrow IPC, ``INDEX``) for the shard in use
-    number ``place``. Buckets ``0 .. buckets - 1`` are validation, ``buckets .. 2 * buckets - 1`` train.
-    ``encode_by="reference"`` leaves the fast library out.
+    """Write ``tokens`` (raw little-endian ids without EOT) and ``index`` (Arrow IPC, ``INDEX``) for the piece
+    number ``place``. ``encode_by="reference"`` leaves the fast library out. Validation has the first half of the
+    bucket numbers, train the second.
 
     Raises ``InputError`` when the fast library and the reference differ on a sampled document or an id is outside the
     vocabulary.
@@ -63,11 +63,11 @@ def tokenize(
     }
 
     def produce(folder: Path, key: str) -> StageReport:
-        run = _Run(place, tokenizer, arranged, config, folder, encode_by)
+        run = _Run(place, cleaned, tokenizer, arranged, config, folder, encode_by)
         for batch in kept(place, cleaned, decided):
             if batch.rows.size:
                 run.add(batch)
-        return run.report(cleaned.shard, decided.details["documents"][place], key)
+        return run.report(cleaned, decided.details["documents"][place], key)
 
     return ledger.run(config.execution.work, "tokenize", cleaned.shard, determined, produce)
 
@@ -78,6 +78,7 @@ class _Run:
     def __init__(
         self,
         place: int,
+        cleaned: StageReport,
         tokenizer: StageReport,
         arranged: StageReport,
         config: PrepareConfig,
@@ -85,6 +86,7 @@ class _Run:
         encode_by: str,
     ) -> None:
         self._place = place
+        self._last_shard = cleaned.shard == arranged.details["last_shard"]
         self._config = config
         self._arranged = arranged.details
         self._encoder = encoder(tokenizer, config)
@@ -134,12 +136,15 @@ class _Run:
         if cut is None:
             keys = self._config.ordering.order_keys(texts, first=first, documents=documents)
             held_out = self._config.split.held_out(
-                keys, shard=self._place, shards=len(self._arranged["first"]), key_space=self._key_space
+                keys, last_shard=self._last_shard, shards=self._arranged["shards"], key_space=self._key_space
             )
             return keys, held_out, texts, rows, sources
-        after = (rows >= cut["row"]) if self._place == cut["shard"] else np.full(len(rows), self._place > cut["shard"])
         keys = np.arange(first, first + len(texts), dtype=np.uint64)
-        here = np.flatnonzero(rows == cut["row"]) if self._place == cut["shard"] else np.empty(0, np.int64)
+        after = np.full(len(rows), self._place > cut["place"])
+        here = np.empty(0, np.int64)
+        if self._place == cut["place"]:
+            after = rows >= cut["row"]
+            here = np.flatnonzero(rows == cut["row"])
         if here.size and cut["character"]:
             at = int(here[0])
             texts = [*texts[:at], texts[at][: cut["character"]], texts[at][cut["character"] :], *texts[at + 1 :]]
@@ -186,7 +191,7 @@ class _Run:
         )
         self._pending, self._pending_tokens = [], 0
 
-    def report(self, shard: int, documents: int, key: str) -> StageReport:
+    def report(self, cleaned: StageReport, documents: int, key: str) -> StageReport:
         self._flush()
         self._index_writer.close()
         self._index.close()
@@ -194,7 +199,8 @@ class _Run:
         dropped = {reason: count for reason, count in self._dropped.items() if count}
         return StageReport(
             stage="tokenize",
-            shard=shard,
+            shard=cleaned.shard,
+            piece=cleaned.piece,
             fingerprint=key,
             docs_in=documents,
             docs_out=documents - sum(dropped.values()),

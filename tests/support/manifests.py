@@ -8,7 +8,7 @@ import numpy as np
 
 from gristmill import storage
 from gristmill.manifest import MANIFEST, seal
-from gristmill.types import Manifest, PublishedFile, SourceShard, TokenizerRecord
+from gristmill.types import Manifest, PublishedFile, RuleRecord, SourceShard, TokenizerRecord
 
 
 def token_file(**changes: Any) -> PublishedFile:
@@ -37,6 +37,14 @@ def source_shard(**changes: Any) -> SourceShard:
     return msgspec.structs.replace(plain, **changes)
 
 
+def rule_record(**changes: Any) -> RuleRecord:
+    plain = RuleRecord(
+        source="web", rule="length", documents_in=4, documents_out=3, characters_in=900, characters_out=400,
+        dropped={"too_short": 1}, tokens_lost=124,
+    )  # fmt: skip
+    return msgspec.structs.replace(plain, **changes)
+
+
 def manifest(**changes: Any) -> Manifest:
     plain = Manifest(
         manifest_version=1,
@@ -54,6 +62,7 @@ def manifest(**changes: Any) -> Manifest:
         dropped={"blank": 1},
         quarantined={"json_syntax": 1},
         sources={"web": {"documents": 3, "tokens": 99}},
+        rules=[rule_record()],
         files=[token_file(), token_file(path="nanogpt/val.bin", split="val", documents=1, tokens=20)],
         attachments=[],
         source_shards=[source_shard()],

@@ -49,18 +49,17 @@ def edited(share: float, seed: int, words: int = 600) -> tuple[str, str]:
 @pytest.mark.parametrize(("num_perm", "seed"), [(128, 1), (112, 1), (64, 2357)])
 def test_signatures_are_those_of_datasketch(num_perm: int, seed: int) -> None:
     """Bit for bit, on real documents: signatures made with datasketch before must match the new ones."""
-    texts = sample(2_000)[::4]
+    texts = [text for text in sample(4_000) if text.isascii()]
     signed = made(scheme="datasketch", num_perm=num_perm, seed=seed, unit="words").sign(documents(texts))
     assert signed.check.dtype == np.uint32
     compared = 0
     for text, row, valid in zip(texts, signed.check, signed.valid.tolist(), strict=True):
-        if text.isascii():
-            expected = Reference(num_perm=num_perm, seed=seed)
-            expected.update_batch([shingle.encode() for shingle in word_shingles(text)])
-            assert row.tolist() == expected.hashvalues.tolist()
-            assert valid == (not expected.is_empty())
-            compared += valid
-    assert compared > 20
+        expected = Reference(num_perm=num_perm, seed=seed)
+        expected.update_batch([shingle.encode() for shingle in word_shingles(text)])
+        assert row.tolist() == expected.hashvalues.tolist()
+        assert valid == (not expected.is_empty())
+        compared += valid
+    assert compared > 50
 
 
 def test_signatures_of_chinese_are_those_of_datasketch() -> None:

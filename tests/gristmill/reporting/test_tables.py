@@ -15,7 +15,7 @@ def test_text_from_data_cannot_leave_its_cell(text: str) -> None:
     """The server's page renders Markdown with raw HTML: a document's name must not become a link or a script."""
     found = escape(text)
     bare = re.sub(r"&#\d+;", "", found)
-    assert not set(bare) & set("<>|`[]*_\\!\n\r")
+    assert not set(bare) & set("<>|`[]*\\!\n\r")
     assert bare.isprintable() or bare == ""
     assert len(re.sub(r"&#\d+;", "x", found)) <= 200
 

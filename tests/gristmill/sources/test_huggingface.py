@@ -164,11 +164,12 @@ def test_other_formats_are_read_in_the_librarys_shards(ask: Ask, tmp_path: Path)
     folder = tmp_path / "set"
     for number in range(4):
         write(folder / f"{number}.csv", texts(str(number)))
-    (folder / "0.csv").write_text('id,text\nk,"one, two"\nl,\n')
-    source = of(folder, id_key="id", columns=["id"], first_shards=1)
+    (folder / "0.csv").write_text('id,text,n\nk,"one, two",5\nl,,6\n')
+    source = of(folder, id_key="id", columns=["n"], first_shards=1)
     found: Read = ask(read, source)
     assert found.texts == ["one, two", *texts("3")]
-    assert found.column("id") == ["k", "0", "1", "2"]
+    assert found.ids == ["k", "0", "1", "2"]
+    assert found.column("n") == ["5", None, None, None]
     assert found.faults == [("row 1", "null_text")]
     first, last = ask(shards, source)
     assert (first.part, last.part) == ({"start": 0, "stop": 1}, {"start": 3, "stop": 4})
@@ -177,12 +178,12 @@ def test_other_formats_are_read_in_the_librarys_shards(ask: Ask, tmp_path: Path)
 
 def test_a_changed_file_changes_the_identity_of_the_librarys_shards(ask: Ask, tmp_path: Path):
     """They are named after the folder: what was fetched before would stand for the new rows."""
-    write(tmp_path / "set" / "a.csv", ["one"])
+    write(tmp_path / "set" / "train.csv", ["one"])
     write(tmp_path / "set" / "test.csv", ["two"])
     before = ask(shards, of(tmp_path / "set"))
     assert ask(shards, of(tmp_path / "set")) == before
     assert ask(shards, of(tmp_path / "set", split="test"))[0].identity != before[0].identity
-    write(tmp_path / "set" / "a.csv", ["other"])
+    write(tmp_path / "set" / "train.csv", ["other"])
     assert ask(shards, of(tmp_path / "set"))[0].identity != before[0].identity
 
 
@@ -231,7 +232,8 @@ def test_an_unknown_column_is_told_with_those_there_are(ask: Ask, tmp_path: Path
     [
         ("set", "README.md", "---\nconfigs: [\n---\n", "while parsing"),
         ("set", "README.md", "---\nconfigs: 5\n---\n", "set: "),
-        ("set", "readme.pdf", "", "doesn't contain any data files"),
+        ("set", "notes.docx", "", "No \\(supported\\) data files found"),
+        ("set", ".hidden", "", "doesn't contain any data files"),
         ("odd [1]", "a.jsonl", "{}", "for wildcards; rename the folder"),
     ],
 )

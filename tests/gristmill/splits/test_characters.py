@@ -62,4 +62,4 @@ def test_the_document_at_the_cut_goes_to_both_sides(
 
 def test_it_never_decides_by_keys() -> None:
     with pytest.raises(AssertionError):
-        Characters().held_out(np.zeros(1, np.uint64), shard=0, shards=1, key_space=1)
+        Characters().held_out(np.zeros(1, np.uint64), last_shard=True, shards=1, key_space=1)

@@ -16,7 +16,7 @@ SHARES = st.floats(0, 1, exclude_min=True, exclude_max=True)
 
 
 def held_out(split: Fraction, keys: np.ndarray, key_space: int) -> np.ndarray:
-    return split.held_out(keys, shard=0, shards=1, key_space=key_space)
+    return split.held_out(keys, last_shard=True, shards=1, key_space=key_space)
 
 
 @given(st.integers(1, 3000), SHARES | st.just(0.0005), st.integers(0, 5))

@@ -9,7 +9,7 @@ from gristmill.splits.last_shard import LastShard
 
 def held_out(shard: int, shards: int) -> list[bool]:
     keys = np.arange(3, dtype=np.uint64)
-    found: list[bool] = LastShard().held_out(keys, shard=shard, shards=shards, key_space=3).tolist()
+    found: list[bool] = LastShard().held_out(keys, last_shard=shard == shards - 1, shards=shards, key_space=3).tolist()
     return found
 
 

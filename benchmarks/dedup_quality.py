@@ -1,0 +1,210 @@
+"""Recall and precision of near-duplicate detection, next to datasketch's MinHashLSH on the same shingles.
+
+    python benchmarks/dedup_quality.py CORPUS [--pairs 2000] [--threshold 0.8]
+
+Makes document pairs with known shares of edited words from a folder of jsonl.gz files, computes the true Jaccard
+similarity of their sets of shingles, and counts which pairs at or above the threshold are found. Then looks for the
+copies that the corpus itself names by ``~`` and the edit level in the id of the copy.
+"""
+
+import argparse
+import gzip
+import random
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from datasketch import MinHash as Reference
+from datasketch import MinHashLSH
+
+from gristmill.columns import strings
+from gristmill.dedup._shingles import Unit, pieces, shingles
+from gristmill.dedup.base import Signatures
+from gristmill.dedup.minhash import PRESETS, MinHash
+from gristmill.types import DOCUMENT_SCHEMA
+
+LEVELS = (0.0, 0.002, 0.005, 0.01, 0.015, 0.02, 0.025, 0.03, 0.035, 0.04, 0.05, 0.06, 0.08, 0.12, 0.2, 0.4)
+"""Shares of a document's words (or characters, where it has no spaces) that are edited: J = 0.8 is at about 0.022."""
+SIZES = (400, 10_000)
+"""Characters of the documents that pairs are made of."""
+
+
+class Line(msgspec.Struct):
+    """The fields of a corpus line that are read."""
+
+    id: str
+    text: str
+
+
+def batches(folder: Path, documents: int = 1000) -> Iterator[pa.RecordBatch]:
+    """The corpus in file order."""
+    decoder = msgspec.json.Decoder(Line)
+    for path in sorted(folder.glob("*.jsonl.gz")):
+        lines = decoder.decode_lines(gzip.decompress(path.read_bytes()))
+        for first in range(0, len(lines), documents):
+            part = lines[first : first + documents]
+            yield batch([line.text for line in part], [line.id for line in part])
+
+
+def batch(texts: list[str], ids: list[str]) -> pa.RecordBatch:
+    """A batch of the document schema."""
+    columns = [strings(ids), strings(texts), strings(["corpus"] * len(texts))]
+    return pa.record_batch(columns, schema=DOCUMENT_SCHEMA)
+
+
+def edited(text: str, share: float, draw: random.Random) -> str:
+    """The text with about a share of its words replaced, left out or doubled."""
+    spaced = " " in text[:1000].strip() and text.count(" ") * 20 > len(text)
+    words = text.split(" ") if spaced else list(text)
+    found: list[str] = []
+    for word in words:
+        if draw.random() >= share:
+            found.append(word)
+            continue
+        found += draw.choice(([draw.choice(words)], [], [word, draw.choice(words)]))
+    return (" " if spaced else "").join(found)
+
+
+def pairs(folder: Path, count: int) -> tuple[list[str], list[str]]:
+    """Originals spread over the corpus and their edited copies, the levels in turn."""
+    texts = [
+        text
+        for found in batches(folder)
+        for text in found.column("text").filter(pc.less(pc.utf8_length(found.column("text")), SIZES[1])).to_pylist()
+        if len(text) >= SIZES[0]
+    ]
+    originals = texts[:: max(1, len(texts) // count)][:count]
+    draw = random.Random(1)
+    return originals, [edited(text, LEVELS[place % len(LEVELS)], draw) for place, text in enumerate(originals)]
+
+
+def true_similarity(first: list[str], second: list[str], ngram: int, unit: Unit) -> np.ndarray:
+    """Jaccard similarity of the sets of shingles; 0 where one has none."""
+    (one, starts), (two, others) = (shingles(strings(texts), ngram, unit) for texts in (first, second))
+    found = np.zeros(len(first))
+    for place in range(len(first)):
+        a, b = one[starts[place] : starts[place + 1]], two[others[place] : others[place + 1]]
+        common = len(np.intersect1d(a, b))
+        found[place] = common / max(len(np.union1d(a, b)), 1)
+    return found
+
+
+def signed(kind: MinHash, texts: list[str]) -> Signatures:
+    """Signatures of all texts."""
+    return kind.sign(batch(texts, [str(place) for place in range(len(texts))]))
+
+
+def found_by(kind: MinHash, one: Signatures, two: Signatures) -> np.ndarray:
+    """Which pairs are candidates in some band and confirmed."""
+    candidate = (one.bands == two.bands).any(axis=1) & one.valid & two.valid
+    return candidate & kind.confirmed(one.check, two.check)
+
+
+def reference_sketches(kind: MinHash, texts: list[str]) -> list[Reference]:
+    """datasketch's own sketch of each text's spelled shingles."""
+    found = [Reference(num_perm=kind.num_perm, seed=kind.seed)]
+    found += [found[0].copy() for _ in texts[1:]]
+    for piece in pieces(strings(texts), kind.ngram, kind.unit):
+        spelled, start = piece.spelled(), 0
+        for document, count in zip(piece.documents.tolist(), piece.counts.tolist(), strict=True):
+            if count:
+                found[document].update_batch(spelled[start : start + count])
+            start += count
+    return found
+
+
+def found_by_reference(
+    kind: MinHash, one: list[Reference], two: list[Reference], valid: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Which copies ``MinHashLSH`` answers with their original, and which of these its estimate confirms."""
+    given = {"params": (kind.bands, kind.rows)} if kind.bands else {}
+    index = MinHashLSH(threshold=kind.threshold, num_perm=kind.num_perm, **given)
+    for place, sketch in enumerate(one):
+        index.insert(place, sketch)
+    candidate = np.array([place in index.query(sketch) for place, sketch in enumerate(two)]) & valid
+    estimate = np.array([a.jaccard(b) for a, b in zip(one, two, strict=True)])
+    return candidate, candidate & (estimate >= kind.threshold)
+
+
+def compare(preset: str, threshold: float, originals: list[str], copies: list[str]) -> None:
+    """Print the rows of one preset."""
+    kind = MinHash.parse({"preset": preset, "threshold": threshold})
+    true = true_similarity(originals, copies, kind.ngram, kind.unit)
+    wanted = true >= threshold
+    print(f"\n{preset}: {wanted.sum()} of {len(true)} pairs have a true similarity of {threshold} or more")
+    print(f"  {'':38}{'bands':>8}{'found':>7}{'recall':>8}{'precision':>11}{'F1':>7}{'error':>8}")
+    settings = {"preset": preset, "threshold": threshold}
+    valid = np.ones(len(true), np.bool_)
+    for scheme, confirm in (
+        ("fast", "none"),
+        ("fast", "signature"),
+        ("datasketch", "none"),
+        ("datasketch", "signature"),
+    ):
+        ours = MinHash.parse({**settings, "scheme": scheme, "confirm": confirm})
+        one, two = signed(ours, originals), signed(ours, copies)
+        valid = one.valid & two.valid
+        error = np.abs(ours.similarity(one.check, two.check) - true)[valid].mean()
+        row(f"ours, {scheme}, confirm {confirm}", ours.banding(), found_by(ours, one, two), wanted, f"{error:.4f}")
+    sketches = [reference_sketches(kind, texts) for texts in (originals, copies)]
+    plain = MinHash.parse({**settings, "confirm": "none"})
+    for name, found in zip(("", " + estimate"), found_by_reference(kind, *sketches, valid), strict=True):
+        row(f"datasketch.MinHashLSH{name}", plain.banding(), found, wanted, "")
+
+
+def row(name: str, banding: tuple[int, int], found: np.ndarray, wanted: np.ndarray, error: str) -> None:
+    """Print how well one method did; ``error`` is the mean absolute error of its estimate."""
+    right = int((found & wanted).sum())
+    recall, precision = right / max(int(wanted.sum()), 1), right / max(int(found.sum()), 1)
+    f1 = 2 * recall * precision / max(recall + precision, 1e-9)
+    shape = f"{banding[0]}x{banding[1]}"
+    print(f"  {name:38}{shape:>8}{found.sum():7}{recall:8.3f}{precision:11.3f}{f1:7.3f}{error:>8}")
+
+
+def planted(folder: Path, settings: dict[str, object]) -> None:
+    """Print how many of the copies named in the corpus are found, by level of edits."""
+    kind = MinHash.parse(settings)
+    ids: list[str] = []
+    parts: list[Signatures] = []
+    for found in batches(folder):
+        ids += found.column("id").to_pylist()
+        parts.append(kind.sign(found))
+    every = Signatures(
+        **{name: np.concatenate([getattr(part, name) for part in parts]) for name in Signatures.__struct_fields__}
+    )
+    place_of = {name: place for place, name in enumerate(ids)}
+    places = [
+        (place, place_of[name.split("~")[0]])
+        for name, place in place_of.items()
+        if "~" in name and name.split("~")[0] in place_of
+    ]
+    one, two = (
+        Signatures(bands=every.bands[side], check=every.check[side], valid=every.valid[side])
+        for side in np.array(places, np.int64).reshape(-1, 2).T
+    )
+    caught, levels = found_by(kind, one, two), [ids[copy].split("~")[1] for copy, _ in places]
+    total, right = Counter(levels), Counter(np.array(levels)[caught].tolist())
+    text = ", ".join(f"{level} {right[level]}/{total[level]}" for level in sorted(total))
+    print(f"  {settings!s:62} {text or 'the corpus names no copies'}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpus", type=Path)
+    parser.add_argument("--pairs", type=int, default=2000)
+    parser.add_argument("--threshold", type=float, default=0.8)
+    chosen = parser.parse_args()
+    originals, copies = pairs(chosen.corpus, chosen.pairs)
+    for preset in PRESETS:
+        compare(preset, chosen.threshold, originals, copies)
+    print("\ncopies named in the corpus, found of all")
+    for settings in ({}, {"threshold": 0.7}, {"confirm": "none"}, {"preset": "datatrove", "confirm": "none"}):
+        planted(chosen.corpus, settings)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+"""The reports of a run, and the manifest that they add up to."""
+
+from collections import Counter
+from typing import Any
+
+import msgspec
+
+import gristmill
+from gristmill.config import PrepareConfig
+from gristmill.stages.vocabulary import tokenizer_record
+from gristmill.types import Manifest, PublishedFile, RuleRecord, ShardRef, SourceShard, StageReport, Value, token_dtype
+
+
+class Results(Value, frozen=True, kw_only=True):
+    """Every report of a run. ``cleaned`` and ``tokenized`` are of the pieces in order; ``failed`` maps the index of a
+    shard that was left out to the reason."""
+
+    shards: list[ShardRef]
+    fetched: list[StageReport]
+    cleaned: list[StageReport]
+    decided: StageReport
+    tokenizer: StageReport
+    tokenized: list[StageReport]
+    uploaded: list[StageReport]
+    failed: dict[int, str]
+
+
+def manifest_of(files: list[PublishedFile], results: Results, config: PrepareConfig) -> Manifest:
+    shards = _source_shards(results)
+    record = tokenizer_record(results.tokenizer)
+    dropped: Counter[str] = Counter()
+    quarantined: Counter[str] = Counter()
+    for shard in shards:
+        dropped.update(shard.dropped)
+        quarantined.update(shard.quarantined)
+    compared = sum(report.details["compared"] for report in results.tokenized)
+    return Manifest(
+        manifest_version=1,
+        dataset=config.dataset,
+        code_version=gristmill.__version__,
+        config=config.identity(),
+        config_fingerprint=config.fingerprint(),
+        tokenizer=msgspec.structs.replace(record, documents_compared=compared),
+        dtype=token_dtype(record.vocab_size).name,
+        eot_side={format.kind(): format.eot for format in config.formats},
+        totals={
+            "input_documents": sum(shard.documents for shard in shards),
+            "documents": sum(shard.kept for shard in shards),
+            "tokens": sum(shard.tokens for shard in shards),
+            "characters": sum(report.chars_out for report in results.tokenized),
+        },
+        dropped=dict(sorted(dropped.items())),
+        quarantined=dict(sorted(quarantined.items())),
+        sources=_sources(results),
+        rules=rule_records(results),
+        files=files,
+        attachments=[],
+        source_shards=shards,
+    )
+
+
+def _source_shards(results: Results) -> list[SourceShard]:
+    fetched = {report.shard: report for report in results.fetched}
+    places: dict[int, list[int]] = {}
+    for place, report in enumerate(results.cleaned):
+        places.setdefault(report.shard, []).append(place)
+    return [
+        _row(shard, fetched[shard.index], places[shard.index], results)
+        if shard.index in places
+        else _left_out(shard, results.failed[shard.index])
+        for shard in results.shards
+    ]
+
+
+def _row(shard: ShardRef, read: StageReport, places: list[int], results: Results) -> SourceShard:
+    """One input shard, summed over its pieces; every document that was read is accounted for."""
+    dropped: Counter[str] = Counter(read.dropped)
+    for place in places:
+        dropped.update(results.cleaned[place].dropped)
+        dropped.update(results.decided.details["dropped"][place])
+        dropped.update(results.tokenized[place].dropped)
+    kept = sum(results.tokenized[place].docs_out for place in places)
+    assert read.docs_in == kept + dropped.total() + read.quarantined
+    return SourceShard(
+        index=shard.index,
+        source=shard.source,
+        uri=shard.uri,
+        part=shard.part,
+        sha256=read.details["content_sha256"],
+        documents=read.docs_in,
+        kept=kept,
+        dropped=dict(sorted(dropped.items())),
+        quarantined=read.quarantine_reasons,
+        tokens=sum(results.tokenized[place].tokens for place in places),
+    )
+
+
+def _left_out(shard: ShardRef, reason: str) -> SourceShard:
+    return SourceShard(
+        index=shard.index,
+        source=shard.source,
+        uri=shard.uri,
+        part=shard.part,
+        sha256="",
+        documents=0,
+        kept=0,
+        dropped={},
+        quarantined={},
+        tokens=0,
+        error=reason,
+    )
+
+
+def rule_records(results: Results) -> list[RuleRecord]:
+    """The ledger of cleaning: what every rule did to every source."""
+    table: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    tokens: Counter[str] = Counter()
+    characters: Counter[str] = Counter()
+    for cleaned, tokenized in zip(results.cleaned, results.tokenized, strict=True):
+        source = results.shards[cleaned.shard].source
+        tokens[source] += tokenized.tokens
+        characters[source] += tokenized.chars_out
+        for number, row in enumerate(cleaned.details["rules"]):
+            table.setdefault((source, number), []).append(row)
+    return [
+        _rule_record(source, rows, tokens[source] / max(1, characters[source])) for (source, _), rows in table.items()
+    ]
+
+
+def _rule_record(source: str, rows: list[dict[str, Any]], tokens_a_character: float) -> RuleRecord:
+    sums = {
+        name: sum(row[name] for row in rows)
+        for name in ("documents_in", "documents_out", "characters_in", "characters_out")
+    }
+    dropped: Counter[str] = Counter()
+    for row in rows:
+        dropped.update(row["dropped"])
+    lost = sums["characters_in"] - sums["characters_out"]
+    return RuleRecord(
+        source=source,
+        rule=rows[0]["rule"],
+        **sums,
+        dropped=dict(sorted(dropped.items())),
+        tokens_lost=round(lost * tokens_a_character),
+    )
+
+
+def _sources(results: Results) -> dict[str, dict[str, int]]:
+    table: dict[str, dict[str, int]] = {}
+    for report in results.tokenized:
+        for name, (documents, tokens) in report.details["sources"].items():
+            row = table.setdefault(name, {"documents": 0, "tokens": 0})
+            row["documents"] += documents
+            row["tokens"] += tokens
+    return dict(sorted(table.items()))
