@@ -29,11 +29,11 @@ def prepare(config: PrepareConfig = PrepareConfig()) -> dict[str, object]:  # no
     with running():
         planned = plan(config)
         ingested = ingest(planned, config)
-        decided = drop_duplicates(ingested, config)
-        tokenized = tokenize_shards(ingested, decided, config)
+        dropped = drop_duplicates(ingested, config)
+        tokenized = tokenize_shards(ingested, dropped, config)
         packed = pack_pieces(tokenized, config)
         uploaded = upload_files(packed, tokenized, config)
-        return publish(ingested, tokenized, uploaded, config)
+        return publish(ingested, dropped, tokenized, uploaded, config)
 
 
 if __name__ == "__main__":

@@ -3,9 +3,10 @@
 from gristmill.config import PrepareConfig
 from gristmill.errors import InputError
 from gristmill.stages.clean import clean
-from gristmill.stages.dedup import decide, find, ranks_of, searches
+from gristmill.stages.dedup import decide, find, places_with_copies, ranks_of, searches
 from gristmill.stages.fetch import check_quarantined, check_usable, fetch
 from gristmill.stages.layout import layout
+from gristmill.stages.name import name
 from gristmill.stages.order import order
 from gristmill.stages.pack import pack
 from gristmill.stages.plan import plan
@@ -60,6 +61,7 @@ def prepare(config: PrepareConfig) -> Manifest:
     """Make the data set that ``config`` describes and return its manifest; the flow gives the same bytes."""
     check_output(config, plan(config).shards)
     done = ingest(config)
+    named = [name(place, done.decided, done.signed, config) for place in places_with_copies(done.decided)]
     tokenizer = vocabulary(done.cleaned, done.decided, config)
     arranged = order(done.signed, done.decided, config)
     tokenized = [
@@ -74,6 +76,7 @@ def prepare(config: PrepareConfig) -> Manifest:
             fetched=done.fetched,
             cleaned=done.cleaned,
             decided=done.decided,
+            named=named,
             tokenizer=tokenizer,
             tokenized=tokenized,
             uploaded=uploaded,

@@ -1,4 +1,4 @@
-"""dedup: sign every shard, then find what repeats an earlier document."""
+"""dedup: sign every piece, find what repeats an earlier document, and name it."""
 
 from typing import TYPE_CHECKING
 
@@ -6,6 +6,7 @@ from prefect import task
 
 from gristmill.config import PrepareConfig
 from gristmill.stages import dedup as stage
+from gristmill.stages import name as naming
 from gristmill.stages import sign as signing
 from gristmill.types import Search, ShardRef, StageReport, Value
 from tasks.run import OPTIONS, each, in_worker, raise_failed, watch
@@ -18,6 +19,13 @@ class Reports(Value, frozen=True, kw_only=True):
     """Many reports as one value: Prefect walks through lists of parameters, and a long one would cost seconds."""
 
     reports: list[StageReport]
+
+
+class Deduplicated(Value, frozen=True, kw_only=True):
+    """The verdict on all pieces, and the copies by name of those that have any."""
+
+    decided: StageReport
+    named: list[StageReport]
 
 
 @task(name="sign", task_run_name="sign-{cleaned.name}", tags={"sign", "dedup"}, **OPTIONS)
@@ -40,8 +48,20 @@ def decide(found: Reports, kinds: list[int], ranks: list[int], signed: Reports, 
     )
 
 
-def drop_duplicates(ingested: "Ingested", config: PrepareConfig) -> StageReport:
-    """Fan out over the searches, then decide."""
+@task(name="name", task_run_name="name-{own.name}", tags={"name", "dedup"}, **OPTIONS)
+def name(
+    own: StageReport,  # noqa: ARG001  names the task run
+    place: int,
+    decided: StageReport,
+    signed: Reports,
+    config: PrepareConfig,
+) -> StageReport:
+    """Which document each dropped one of a piece repeats."""
+    return in_worker("name", naming.name, config, place=place, decided=decided, signed=signed.reports)
+
+
+def drop_duplicates(ingested: "Ingested", config: PrepareConfig) -> Deduplicated:
+    """Fan out over the searches, decide, and name what was dropped."""
     signed = Reports(reports=ingested.signed)
     priorities = [config.source(ingested.plan.shards[report.shard].source).priority for report in ingested.signed]
     ranks = stage.ranks_of(ingested.signed, priorities)
@@ -52,4 +72,19 @@ def drop_duplicates(ingested: "Ingested", config: PrepareConfig) -> StageReport:
     calls = [{"search": search, "ranks": ranks, "signed": signed, "config": config} for search in planned]
     found = each(find, calls, config)
     raise_failed(found)
-    return decide(Reports(reports=found), [search.kind for search in planned], ranks, signed, config)
+    decided = decide(Reports(reports=found), [search.kind for search in planned], ranks, signed, config)
+    return Deduplicated(decided=decided, named=name_copies(decided, signed, config))
+
+
+def name_copies(decided: StageReport, signed: Reports, config: PrepareConfig) -> list[StageReport]:
+    """Fan out over the pieces that lost documents."""
+    places = stage.places_with_copies(decided)
+    if places:
+        watch.board.begin("name", len(places))
+    calls = [
+        {"own": signed.reports[place], "place": place, "decided": decided, "signed": signed, "config": config}
+        for place in places
+    ]
+    named = each(name, calls, config)
+    raise_failed(named)
+    return named

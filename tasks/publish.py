@@ -11,6 +11,7 @@ from gristmill.reporting.tables import input_rows, published_rows
 from gristmill.stages import publish as stage
 from gristmill.stages.results import Results
 from gristmill.types import Manifest, StageReport
+from tasks.dedup import Deduplicated
 from tasks.ingest import Ingested
 from tasks.run import OPTIONS, watch
 from tasks.tokenize import Tokenized
@@ -18,7 +19,7 @@ from tasks.tokenize import Tokenized
 
 @task(name="publish", task_run_name="publish", tags={"publish"}, **OPTIONS)
 def publish(
-    ingested: Ingested, tokenized: Tokenized, uploaded: list[StageReport], config: PrepareConfig
+    ingested: Ingested, dropped: Deduplicated, tokenized: Tokenized, uploaded: list[StageReport], config: PrepareConfig
 ) -> dict[str, object]:
     """Check that everything adds up, write the manifest, record the artifacts; returns where the data set is."""
     manifest = stage.publish(
@@ -26,7 +27,8 @@ def publish(
             shards=ingested.plan.shards,
             fetched=ingested.fetched,
             cleaned=ingested.cleaned,
-            decided=tokenized.decided,
+            decided=dropped.decided,
+            named=dropped.named,
             tokenizer=tokenized.tokenizer,
             tokenized=tokenized.shards,
             uploaded=uploaded,

@@ -7,7 +7,7 @@ from gristmill.stages import order as ordering
 from gristmill.stages import tokenize as stage
 from gristmill.stages import vocabulary as vocabularies
 from gristmill.types import StageReport, Value
-from tasks.dedup import Reports
+from tasks.dedup import Deduplicated, Reports
 from tasks.ingest import Ingested
 from tasks.run import OPTIONS, each, in_worker, raise_failed, watch
 
@@ -15,7 +15,6 @@ from tasks.run import OPTIONS, each, in_worker, raise_failed, watch
 class Tokenized(Value, frozen=True, kw_only=True):
     """Reports of the shards in use, in order, and what their ids were made with."""
 
-    decided: StageReport
     tokenizer: StageReport
     arranged: StageReport
     shards: list[StageReport]
@@ -55,8 +54,9 @@ def tokenize(
     )
 
 
-def tokenize_shards(ingested: Ingested, decided: StageReport, config: PrepareConfig) -> Tokenized:
-    """Fan out over the shards in use."""
+def tokenize_shards(ingested: Ingested, dropped: Deduplicated, config: PrepareConfig) -> Tokenized:
+    """Fan out over the pieces."""
+    decided = dropped.decided
     watch.board.begin("vocabulary", 1)
     watch.board.begin("order", 1)
     watch.board.begin("tokenize", len(ingested.cleaned))
@@ -66,4 +66,4 @@ def tokenize_shards(ingested: Ingested, decided: StageReport, config: PrepareCon
     calls = [{"place": place, "cleaned": cleaned, **common} for place, cleaned in enumerate(ingested.cleaned)]
     shards = each(tokenize, calls, config)
     raise_failed(shards)
-    return Tokenized(decided=decided, tokenizer=tokenizer, arranged=arranged, shards=shards)
+    return Tokenized(tokenizer=tokenizer, arranged=arranged, shards=shards)

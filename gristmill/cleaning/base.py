@@ -1,7 +1,7 @@
 """What every cleaning rule and filter offers. A cleaner is pure: the same documents in, the same out."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 import pyarrow as pa
@@ -33,7 +33,7 @@ class Cleaner(Plugin):
         except ConfigError as error:
             given = ", ".join(f"{name} {value}" for name, value in preset.items())
             raise ConfigError(f"{error}; genre {genre} gives {given}, set it yourself") from None
-        return self.model_construct(_fields_set=set(asked), **dict(resolved))
+        return cast(Self, type(self).model_construct(_fields_set=set(asked), **dict(resolved)))
 
     def check(self) -> None:
         """Raises ``ConfigError`` where something is missing on this machine: a package, a file, a permission."""

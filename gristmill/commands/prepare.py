@@ -14,6 +14,7 @@ from rich.table import Table
 from gristmill import config as configuration
 from gristmill import ledger, storage
 from gristmill.commands import failing_clearly
+from gristmill.commands.explain import explain
 from gristmill.commands.samples import windows
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError
@@ -71,6 +72,9 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument(
         "--dry-run", action="store_true", help="show inputs, sizes, disk budget, what is done; run nothing"
     )
+    found.add_argument(
+        "--explain", action="store_true", help="show each source's rules, every threshold and its origin; run nothing"
+    )
     found.add_argument("--debug", action="store_true", help="show tracebacks")
     return found
 
@@ -95,11 +99,12 @@ class Command:
 def check(arguments: list[str]) -> Command:
     """Everything that needs no Prefect: arguments, configuration, inputs, space, the output's owner.
 
-    Exits with status 2 and one line when something has to be changed, with 0 after ``--help`` and ``--dry-run``.
+    Exits with status 2 and one line when something has to be changed, with 0 after ``--help``, ``--dry-run``
+    and ``--explain``.
     """
     options = parser().parse_args(arguments)
     status = failing_clearly(lambda: _check(options), debug=options.debug)
-    if status or options.dry_run:
+    if status or options.dry_run or options.explain:
         sys.exit(status)
     for name, value in PREFECT_DEFAULTS.items():
         os.environ.setdefault(name, value)
@@ -116,10 +121,14 @@ def check(arguments: list[str]) -> Command:
 
 def _check(options: argparse.Namespace) -> int:
     config = _config(options)
+    if options.explain:
+        print("\n".join(explain(config)))
+        return 0
     planned = plan(config)
     check_output(config, planned.shards)
     if options.dry_run:
         show_plan(planned, config)
+    config.check_rules()
     check_tokenizer(config)
     check_space(planned, config)
     ledger.sweep(config.execution.work)

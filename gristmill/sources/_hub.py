@@ -4,6 +4,7 @@ that are not read here.
 The library takes more than a second to load, so it is imported where it is first needed.
 """
 
+import logging
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,14 +25,20 @@ from gristmill.types import Value
 
 HUB = "hf://datasets/"
 MAIN = "main"
+DEFAULT = "default"
+"""Name of the only configuration of a data set that defines none."""
+
 BATCH_ROWS = 256
 """Rows at a time of what the library reads: their length is not known beforehand."""
 
 _SECONDS = 30.0
 _ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
+_ROWS = re.compile(r"\.(jsonl|ndjson|parquet)(\.|$)", re.IGNORECASE)
 _MAYBE_ARRAY = re.compile(r"\.json(\.|$)", re.IGNORECASE)
 _ADVICE = re.compile("Example of usage|with any supported extension")
 _MAGIC = ("*", "?", "[", "::")
+
+logger = logging.getLogger(__name__)
 
 
 class Choice(Value, frozen=True, kw_only=True):
@@ -99,8 +106,23 @@ def listed(choice: Choice) -> Listed:
     splits = {str(name): list(files) for name, files in builder.config.data_files.items()}
     if choice.split not in splits:
         raise InputError(f"{choice.root}: no split {choice.split!r}; there are: {', '.join(splits)}")
+    if builder.config.name == DEFAULT and choice.data_files is None:
+        _warn_of_unused(choice.root, {_as_written(file, choice.root) for files in splits.values() for file in files})
     files = [_as_written(file, choice.root) for file in splits[choice.split]]
     return Listed(files=files, readable=_is_readable(builder, files))
+
+
+def _warn_of_unused(root: str, used: set[str]) -> None:
+    """Name the files that look like data and are in no split: the library leaves out names with upper-case suffixes,
+    ``::`` or line breaks, and every format but the most frequent, without a word."""
+    try:
+        found = [file.uri for file in _listing.files([root])]
+    except InputError:
+        return  # nothing here that could be read
+    unused = [uri for uri in found if uri not in used and _ROWS.search(uri)]
+    if unused:
+        names = ", ".join(repr(base_name(uri)) for uri in unused[:3])
+        logger.warning("%s: %d data files are in no split and will not be read: %s", root, len(unused), names)
 
 
 def stream_count(choice: Choice) -> int:

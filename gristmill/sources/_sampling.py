@@ -25,8 +25,9 @@ def shared_out(shards: Sequence[ShardRef], *, documents: int | None, nbytes: int
     """The shards to read for at most so many documents and bytes of text, each with its share in ``take``.
 
     As few shards as the limits need are used: one a document, one a ``SHARE_BYTES``. They are spread evenly over the
-    source, and the limits divided evenly between them, so the result is a sample of the whole and not its head. A
-    shard that holds less than its share leaves the rest of it unused: a limit is a ceiling, not a target.
+    source from its first shard to its last (which ``split: last_shard`` holds out), and the limits divided evenly
+    between them, so the result is a sample of the whole and not its head. A shard that holds less than its share
+    leaves the rest of it unused: a limit is a ceiling, not a target.
     """
     limits = {name: limit for name, limit in (("documents", documents), ("bytes", nbytes)) if limit is not None}
     if not limits:
@@ -34,7 +35,7 @@ def shared_out(shards: Sequence[ShardRef], *, documents: int | None, nbytes: int
     used = min(len(shards), documents or len(shards), -(-nbytes // SHARE_BYTES) if nbytes else len(shards))
     return [
         msgspec.structs.replace(
-            shards[len(shards) * number // used],
+            shards[(len(shards) - 1) * number // max(used - 1, 1)],
             index=number,
             take={name: _share(limit, number, used) for name, limit in limits.items()},
         )

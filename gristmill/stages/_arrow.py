@@ -17,15 +17,16 @@ COMPRESSION = pa.Codec("zstd", compression_level=1)
 class DocumentWriter:
     """Writes record batches of one schema to a file in a stage's folder."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, compressed: bool = True) -> None:
         self._out = storage.Writer(path)
+        self._options = ipc.IpcWriteOptions(compression=COMPRESSION if compressed else None)
         self._writer: ipc.RecordBatchFileWriter | None = None
         self.batches = 0
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Append a batch; an empty one only fixes the schema."""
         if self._writer is None:
-            self._writer = ipc.new_file(self._out, batch.schema, options=ipc.IpcWriteOptions(compression=COMPRESSION))
+            self._writer = ipc.new_file(self._out, batch.schema, options=self._options)
         if len(batch):
             self._writer.write_batch(batch)
 

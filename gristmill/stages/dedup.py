@@ -178,10 +178,7 @@ def _verdicts(edges: list[np.ndarray], kinds: list[int], ranks: list[int]) -> tu
     for part in edges:
         nodes = np.unique(np.concatenate([nodes, part["first"], part["second"]]))
     labels = components(nodes, ((part["first"], part["second"]) for part in edges))
-    kind = np.full(len(nodes), 255, np.uint8)
-    for number, part in zip(kinds, edges, strict=True):
-        for name in ("first", "second"):
-            np.minimum.at(kind, np.searchsorted(nodes, part[name]), np.uint8(number))
+    kind = _finders(nodes, edges, kinds)
     gone = np.flatnonzero(labels != np.arange(len(nodes)))
     kept = nodes[labels[gone]]
     place_of = np.argsort(ranks) if ranks else np.empty(0, int)
@@ -192,6 +189,17 @@ def _verdicts(edges: list[np.ndarray], kinds: list[int], ranks: list[int]) -> tu
     found["kept_row"] = kept & LOW
     order = np.lexsort((found["row"], places))
     return places[order], found[order]
+
+
+def _finders(nodes: np.ndarray, edges: list[np.ndarray], kinds: list[int]) -> np.ndarray:
+    """uint8: the first kind that found a node to repeat an earlier one; where all its copies are later ones, the first
+    kind that found any."""
+    found = {name: np.full(len(nodes), 255, np.uint8) for name in ("first", "second")}
+    for number, part in zip(kinds, edges, strict=True):
+        for name, table in found.items():
+            np.minimum.at(table, np.searchsorted(nodes, part[name]), np.uint8(number))
+    finders: np.ndarray = np.where(found["second"] < 255, found["second"], found["first"])
+    return finders
 
 
 def ranks_of(signed: list[StageReport], priorities: list[int]) -> list[int]:
@@ -207,6 +215,11 @@ def verdict(place: int, decided: StageReport) -> np.ndarray:
     """The ``VERDICT`` records of one piece, sorted by row."""
     start, stop = decided.details["offsets"][place : place + 2]
     return mapped(decided, "verdicts", VERDICT)[start:stop]
+
+
+def places_with_copies(decided: StageReport) -> list[int]:
+    """The pieces from which a document was dropped."""
+    return [place for place, dropped in enumerate(decided.details["dropped"]) if dropped]
 
 
 def mapped(report: StageReport, name: str, dtype: np.dtype) -> np.ndarray:

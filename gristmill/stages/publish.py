@@ -68,6 +68,7 @@ def publish(results: Results, config: PrepareConfig) -> Manifest:
         *_attach_tokenizer(results.tokenizer, output),
         *_attach_sidecars(results.tokenizer, config, output),
         *_attach_quarantine(results.fetched, output),
+        *_attach_duplicates(results.named, output),
         *_attach_rejected(results, output),
         _attach(output, "report/summary.md", summary(manifest).encode()),
     ]
@@ -120,6 +121,17 @@ def _attach_quarantine(fetched: list[StageReport], output: Path) -> list[Attache
         )
         for report in fetched
         if "quarantine" in report.artifacts
+    ]
+
+
+def _attach_duplicates(named: list[StageReport], output: Path) -> list[AttachedFile]:
+    return [
+        _attach(
+            output,
+            f"report/duplicates/{report.name}.parquet",
+            Path(report.artifacts["duplicates"].uri).read_bytes(),
+        )
+        for report in named
     ]
 
 

@@ -19,6 +19,7 @@ class Results(Value, frozen=True, kw_only=True):
     fetched: list[StageReport]
     cleaned: list[StageReport]
     decided: StageReport
+    named: list[StageReport]
     tokenizer: StageReport
     tokenized: list[StageReport]
     uploaded: list[StageReport]

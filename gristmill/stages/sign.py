@@ -4,13 +4,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from gristmill import ledger, progress, storage
 from gristmill.config import PrepareConfig
 from gristmill.dedup.base import Dedup, Signatures
-from gristmill.stages._arrow import batches
-from gristmill.types import Artifact, ShardRef, StageReport
+from gristmill.stages._arrow import DocumentWriter, batches
+from gristmill.types import DOCUMENT_SCHEMA, Artifact, ShardRef, StageReport
 
 BAND = np.dtype([("key", "<u8"), ("row", "<u4")])
 """One document in one band."""
@@ -22,20 +23,25 @@ def inputs(cleaned: str, config: PrepareConfig) -> dict[str, Any]:
 
 
 def sign(shard: ShardRef, cleaned: StageReport, config: PrepareConfig) -> StageReport:
-    """Write for each dedup kind ``<n>.bands``, for each band the ``BAND`` records of its valid documents sorted by
-    (key, row), bands back to back, and ``<n>.check``, a row of ``check_dtype`` for every document; and ``characters``,
-    int64 code points of each document. ``details["valid"]`` holds the number of records a band for each kind."""
+    """Write the signatures of a piece.
+
+    ``<n>.bands``, for each dedup kind: per band the ``BAND`` records of its valid documents sorted by (key, row), bands
+    back to back; ``details["valid"]`` is their number a band. ``<n>.check``: a row of ``check_dtype`` a document.
+    ``characters``: int64 code points of each document. ``ids``: an Arrow file that can be mapped.
+    """
 
     def produce(folder: Path, key: str) -> StageReport:
         kinds = [_Kind(kind, folder / str(number)) for number, kind in enumerate(config.dedup)]
+        ids = DocumentWriter(folder / "ids", compressed=False)
         with storage.Writer(folder / "characters") as lengths:
             for batch in batches(cleaned.artifacts["documents"].uri):
                 texts = batch.column("text")
+                ids.write(batch.select(["id"]))
                 lengths.write(pc.utf8_length(texts).to_numpy().astype("<i8").tobytes())
                 for kind in kinds:
                     kind.add(kind.plugin.sign(batch))
                 progress.advance(len(texts), texts.nbytes)
-        artifacts = {"characters": lengths.artifact}
+        artifacts = {"characters": lengths.artifact, "ids": ids.close(pa.schema([DOCUMENT_SCHEMA.field("id")]))}
         for number, kind in enumerate(kinds):
             artifacts[f"{number}.bands"], artifacts[f"{number}.check"] = kind.close()
         return StageReport(

@@ -71,7 +71,7 @@ def test_one_task_run_a_stage_and_shard_with_its_name_and_tags(run: Run) -> None
     named = {f"{stage}-shard-{number:05d}": stage for stage in STAGES_PER_SHARD for number in range(SHARDS)}
     named |= {f"pack-piece-{number:05d}": "pack" for number in range(2)}
     named |= {f"upload-nanogpt-{number:05d}": "upload" for number in range(2)}
-    named |= {"find-range-00000": "find", "decide": "decide", "vocabulary": "vocabulary", "order": "order"}
+    named |= {"find-00000": "find", "decide": "decide", "vocabulary": "vocabulary", "order": "order"}
     named |= {"publish": "publish"}
     tasks = run.tasks(len(named) + 1)
     plans = [name for name in tasks if name not in named]

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gristmill import workers
 from gristmill.config import Execution, PrepareConfig, parse, read
 from gristmill.errors import ConfigError
 
@@ -260,3 +261,95 @@ def test_a_dated_output_gets_a_place_a_day() -> None:
 def test_workers_default_to_the_cores_of_this_process() -> None:
     assert Execution().worker_count() >= 1
     assert Execution(workers=7).worker_count() == 7
+
+
+GENRES = """
+sources:
+  - {name: web, kind: files, paths: [a]}
+  - {name: novels, kind: files, paths: [b], genre: book}
+  - {name: posts, kind: files, paths: [c], genre: forum}
+  - {name: modules, kind: files, paths: [d], genre: code, cleaning: [{kind: whitespace}, {kind: symbols, max_share: 0.4}]}
+cleaning:
+  - {kind: whitespace, blank_lines: 2}
+  - {kind: length, max_chars: 90000}
+"""
+
+
+def in_force(config: PrepareConfig) -> dict[str, list[dict[str, Any]]]:
+    return {source.label: [rule.settings() for rule in config.rules(source.label)] for source in config.sources}
+
+
+def rules_there(config: PrepareConfig) -> dict[str, list[dict[str, Any]]]:
+    """For a worker process: what is in force once the configuration has arrived there."""
+    return in_force(config)
+
+
+def test_a_genre_gives_the_values_that_are_not_set(tmp_path: Path) -> None:
+    """Novels judged as web pages, or code whose indentation is squeezed, with nothing in the configuration wrong."""
+    rules = in_force(from_text(tmp_path, GENRES))
+    assert {name: found[1].get("min_chars") for name, found in rules.items()} == {
+        "web": 200,
+        "novels": 500,
+        "posts": 50,
+        "modules": None,
+    }
+    assert [found[0]["mode"] for found in rules.values()] == ["prose", "prose", "prose", "code"]
+    assert [found[0]["blank_lines"] for found in rules.values()] == [2, 2, 2, 1]
+    assert [rules[name][1]["max_chars"] for name in ("web", "novels", "posts")] == [90000] * 3
+    assert rules["modules"][1]["max_share"] == 0.4
+
+
+def test_rules_of_a_genre_are_the_same_after_json(tmp_path: Path) -> None:
+    """The server and every worker get the configuration as JSON, where set and unset values look alike."""
+    config = from_text(tmp_path, GENRES)
+    again = parse(json.loads(config.model_dump_json()))
+    assert in_force(again) == in_force(config)
+    assert parse(json.loads(again.model_dump_json())) == again == config
+    assert again.fingerprint() == config.fingerprint()
+    assert in_force(pickle.loads(pickle.dumps(config))) == in_force(config)
+
+
+def test_rules_of_a_genre_are_the_same_in_a_worker_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Documents would be cleaned by other rules than those that the parent fingerprinted."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    monkeypatch.setattr(rules_there, "__module__", Path(__file__).stem)
+    config = from_text(tmp_path, GENRES)
+    try:
+        assert workers.call(rules_there, config=config) == in_force(config)
+    finally:
+        workers.close()
+
+
+def test_genres_differ_in_the_fingerprint_where_their_rules_do() -> None:
+    """Another genre that changes no rule must not make the work again; one that changes a rule must."""
+
+    def fingerprint(genre: str, *rules: dict[str, Any]) -> str:
+        source = {"kind": "files", "paths": ["x"], "genre": genre}
+        return parse({"sources": [source], "cleaning": list(rules)}).fingerprint()
+
+    unset, same, own = {"kind": "length"}, {"kind": "unicode"}, {"kind": "length", "min_chars": 9}
+    genres = ["web", "book", "code", "forum", "wiki"]
+    assert len({fingerprint(genre, same) for genre in genres}) == 1
+    assert len({fingerprint(genre, own) for genre in genres}) == 1
+    assert len({fingerprint(genre, same, unset) for genre in genres}) == 3
+    assert fingerprint("book", unset) == fingerprint("web", {"kind": "length", "min_chars": 500})
+
+
+def test_common_rules_that_a_genre_leaves_alone_stay_common() -> None:
+    """Who edits the rules of a stored configuration in a form would change nothing if each source held a copy."""
+    stored = json.loads(PrepareConfig().model_dump_json())
+    assert stored["sources"][0]["cleaning"] is None
+    stored["cleaning"][0]["form"] = "NFKC"
+    assert parse(stored).rules("stdlib_docs")[0].settings()["form"] == "NFKC"
+
+
+def test_an_unknown_genre_and_one_against_a_setting_are_refused(tmp_path: Path) -> None:
+    assert "'web', 'book', 'code', 'forum' or 'wiki'" in refusal(
+        tmp_path, "sources: [{kind: files, paths: [x], genre: novel}]"
+    )
+    text = "sources: [{kind: files, paths: [x], genre: book}]\ncleaning: [{kind: length, max_chars: 300}]"
+    message = refusal(tmp_path, text)
+    assert "max_chars 300 is below min_chars 500" in message
+    assert "genre book gives min_chars 500" in message

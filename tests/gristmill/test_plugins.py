@@ -22,8 +22,13 @@ from gristmill.plugins import Plugin
 
 ROOMS = ["cleaning", "dedup", "formats", "ordering", "packing", "sources", "splits", "tokenizers"]
 KINDS = [(room, kind) for room in ROOMS for kind in plugins.kinds(room)]
-LEAST: dict[str, dict[str, Any]] = {"tokenizers.huggingface": {"path": "t.json"}}
-"""Settings of kinds whose fields, each optional, do not do without one another."""
+LEAST: dict[str, dict[str, Any]] = {
+    "cleaning.language": {"languages": ["en"]},
+    "cleaning.model_score": {"backend": "kenlm", "path": "m.arpa", "max": 500},
+    "cleaning.python": {"function": "module:function"},
+    "tokenizers.huggingface": {"path": "t.json"},
+}
+"""Settings of kinds whose fields do not do without one another, or do not take any value of their type."""
 
 every = pytest.mark.parametrize(("room", "kind"), KINDS, ids=[f"{room}.{kind}" for room, kind in KINDS])
 

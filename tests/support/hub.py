@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import logging
+import logging.handlers
 import re
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -48,6 +50,18 @@ def rows_by_library(path: str, split: str) -> list[dict[str, Any]]:
     import datasets
 
     return list(datasets.load_dataset(path, split=split, streaming=True))
+
+
+def warnings(source: Source) -> list[str]:
+    """What is logged while the shards are listed."""
+    handler = logging.handlers.BufferingHandler(100)
+    logger = logging.getLogger("gristmill")
+    logger.addHandler(handler)
+    try:
+        source.shards()
+    finally:
+        logger.removeHandler(handler)
+    return [record.getMessage() for record in handler.buffer]
 
 
 def shards_of_small_parts(source: Source) -> list[ShardRef]:

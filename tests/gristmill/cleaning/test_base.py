@@ -1,11 +1,16 @@
+from typing import get_args
+
 import pyarrow.compute as pc
+import pytest
 from texts import documents, sample
 
-from gristmill.cleaning.base import verdicts
+from gristmill import plugins
+from gristmill.cleaning.base import Cleaner, verdicts
 from gristmill.cleaning.gopher_quality import GopherQuality
 from gristmill.cleaning.gopher_repetition import GopherRepetition
 from gristmill.cleaning.length import Length
 from gristmill.cleaning.repeated_lines import RepeatedLines
+from gristmill.sources.base import Genre
 
 FILTERS = [Length(min_chars=100), RepeatedLines(max_repeats=3), GopherQuality(), GopherRepetition()]
 
@@ -22,3 +27,25 @@ def test_verdicts_are_those_of_one_filter_after_the_other() -> None:
         pairs = zip(batch["id"].to_pylist(), found.to_pylist(), strict=True)
         assert {name: why for name, why in pairs if why} == {name: why for name, why in expected.items() if why}
         assert any(expected.values())
+
+
+@pytest.mark.parametrize("kind", plugins.kinds("cleaning"))
+def test_presets_are_of_genres_and_fields_that_there_are(kind: str) -> None:
+    """A preset for ``novel``, or of a value that its field refuses, would be found by the one user who needs it."""
+    found = plugins.find("cleaning", kind)
+    assert issubclass(found, Cleaner)
+    assert set(found.genres) <= set(get_args(Genre))
+    for preset in found.genres.values():
+        assert preset
+        settings = found.parse(preset).settings()
+        assert all(settings[name] == value for name, value in preset.items())
+
+
+def test_a_genre_changes_what_nobody_set_and_remembers_what_was() -> None:
+    """A preset over a setting drops documents against the user's word; one that passes for a setting stays for good."""
+    assert Length().for_genre("book").min_chars == 500
+    assert Length(max_chars=900).for_genre("book") == Length(min_chars=500, max_chars=900)
+    assert Length(max_chars=900).for_genre("book").model_fields_set == {"max_chars"}
+    assert Length(min_chars=200).for_genre("book").min_chars == 200
+    assert Length().for_genre("book").for_genre("forum").min_chars == 50
+    assert RepeatedLines().for_genre("wiki") == RepeatedLines()

@@ -57,3 +57,28 @@ def test_only_pages_change_in_a_batch() -> None:
     texts = [*plain[:50], PAGE, *plain[50:100]]
     rewritten = Html().rewrite(strings(texts)).to_pylist()
     assert [number for number, pair in enumerate(zip(texts, rewritten, strict=True)) if pair[0] != pair[1]] == [50]
+
+
+ARTICLE = """<html><body><nav><ul><li><a href="/">Home</a></li><li><a href="/about">About us</a></li></ul></nav>
+<div class="sidebar"><p>Popular posts</p></div>
+<article><h1>The river</h1><p>The river runs slowly past the old houses.</p>
+<pre>  mill &lt;stone&gt;</pre></article>
+<footer><p>All rights reserved</p></footer></body></html>"""
+
+
+def test_the_main_content_is_what_the_page_is_about() -> None:
+    """Menus and footers, the same on every page of a site, would be most of the text of a corpus."""
+    main, everything = rewrite(ARTICLE, Html(extract="main")), rewrite(ARTICLE)
+    for text in ("The river runs slowly past the old houses.", "The river\n", "  mill <stone>"):
+        assert text in main
+        assert text in everything
+    for text in ("Home", "About us", "Popular posts", "All rights reserved"):
+        assert text not in main
+        assert text in everything
+
+
+@given(st.lists(st.sampled_from(["<p>", "<nav>", "<article>", "</div>", "<footer", "&#xD800;"]) | ANY_TEXT))
+def test_any_markup_has_a_main_content(pieces: list[str]) -> None:
+    rewritten = Html(extract="main").rewrite(strings(["<p>" * 3 + "".join(pieces), "kept"]))
+    rewritten.validate(full=True)
+    assert rewritten[1].as_py() == "kept"

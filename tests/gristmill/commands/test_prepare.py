@@ -193,7 +193,7 @@ def published(folder: Path, **settings: Any) -> None:
     [
         ({"dataset": "older"}, ["'older'", "'test'"]),
         ({"ordering": {"kind": "nanogpt"}}, ["other", "ordering"]),
-        ({}, ["cleaning", "dedup", "ordering", "split"]),
+        ({}, ["dedup", "ordering", "split"]),
     ],
 )
 def test_an_output_that_holds_another_data_set(

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hub import Hub, rows_by_library, shards_of_small_parts
+from hub import Hub, rows_by_library, shards_of_small_parts, warnings
 from reading import Read, read
 
 from gristmill.errors import ConfigError, InputError, StorageError
@@ -247,6 +247,16 @@ def test_a_folder_that_is_no_data_set_is_told_in_one_line(
     with pytest.raises(InputError, match=message) as caught:
         ask(shards, of(tmp_path / name))
     assert "\n" not in str(caught.value)
+
+
+def test_files_that_the_library_leaves_out_are_named(ask: Ask, tmp_path: Path):
+    """It takes neither upper-case suffixes nor a second format: documents would be missing and nobody told."""
+    for name in ("a.jsonl", "b.jsonl", "C.JSONL", "d.parquet"):
+        write(tmp_path / "set" / name, texts(name))
+    assert ask(warnings, of(tmp_path / "set")) == [
+        f"{tmp_path}/set: 2 data files are in no split and will not be read: 'C.JSONL', 'd.parquet'"
+    ]
+    assert ask(warnings, of("org/set")) == []
 
 
 def test_a_folder_has_no_revisions(ask: Ask, carded: Path):

@@ -1,0 +1,74 @@
+"""What the rules did to a corpus, with a warning where one takes more than a rule of its kind should."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from gristmill.reporting.tables import Row, escape
+
+LEAST_KEPT = 0.2
+"""A filter that keeps less is set wrong more often than the corpus is that bad."""
+
+MOST_CHANGED = 0.5
+"""A rule that takes away more is usually at work on texts that it was not made for."""
+
+COUNTS = ("documents_in", "documents_out", "characters_in", "characters_out")
+
+
+def totals(shards: Iterable[Sequence[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """One row a rule, in order, out of the ``details["rules"]`` of the clean reports of one source's shards."""
+    summed: list[dict[str, Any]] = []
+    for rules in shards:
+        summed = summed or [{"rule": row["rule"]} | dict.fromkeys(COUNTS, 0) for row in rules]
+        for total, row in zip(summed, rules, strict=True):
+            assert total["rule"] == row["rule"], f"rules of one source differ: {total['rule']} and {row['rule']}"
+            for name in COUNTS:
+                total[name] += row[name]
+    return summed
+
+
+def health(source: str, rules: Sequence[dict[str, Any]]) -> list[Row]:
+    """The table of one source: a row a rule, from one shard's ``details["rules"]`` or from ``totals``.
+
+    ``kept``: documents out of those in. ``changed``: characters by which the texts of the documents that stayed grew
+    or shrank, out of those in; a filter changes none, and a replacement of the same length does not show. Both are
+    empty where nothing came in.
+    """
+    return [
+        {
+            "source": escape(source),
+            "rule": escape(row["rule"]),
+            "documents in": row["documents_in"],
+            "documents out": row["documents_out"],
+            "kept": _percent(_kept(row)),
+            "characters in": row["characters_in"],
+            "characters out": row["characters_out"],
+            "changed": _percent(_changed(row)),
+            "warning": _warning(row),
+        }
+        for row in rules
+    ]
+
+
+def _kept(row: dict[str, Any]) -> float | None:
+    return float(row["documents_out"] / row["documents_in"]) if row["documents_in"] else None
+
+
+def _changed(row: dict[str, Any]) -> float | None:
+    if not row["characters_in"]:
+        return None
+    if row["documents_out"] < row["documents_in"]:  # a filter: what is gone is whole documents
+        return 0.0
+    return float(abs(row["characters_out"] - row["characters_in"]) / row["characters_in"])
+
+
+def _warning(row: dict[str, Any]) -> str:
+    kept, changed = _kept(row), _changed(row)
+    if kept is not None and kept < LEAST_KEPT:
+        return f"keeps {_percent(kept)} of its documents, under {LEAST_KEPT:.0%}"
+    if changed is not None and changed > MOST_CHANGED:
+        return f"changes {_percent(changed)} of the characters, over {MOST_CHANGED:.0%}"
+    return ""
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.1f} %"
