@@ -1,10 +1,10 @@
 """Recall and precision of near-duplicate detection, next to datasketch's MinHashLSH on the same shingles.
 
-    python benchmarks/dedup_quality.py CORPUS [--pairs 2000] [--threshold 0.8]
+    python benchmarks/dedup_quality.py CORPUS [--pairs 2000] [--threshold 0.8] [--seeds 3]
 
 Makes document pairs with known shares of edited words from a folder of jsonl.gz files, computes the true Jaccard
-similarity of their sets of shingles, and counts which pairs at or above the threshold are found. Then looks for the
-copies that the corpus itself names by ``~`` and the edit level in the id of the copy.
+similarity of their sets of shingles, and counts which pairs at or above the threshold are found. Rows of the same bands
+and confirmation are comparable: chance alone moves one seed's precision by 0.01. Then looks for the copies that the corpus itself names by ``~`` and the edit level in the id of the copy.
 """
 
 import argparse
@@ -12,7 +12,9 @@ import gzip
 import random
 from collections import Counter
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -117,79 +119,68 @@ def reference_sketches(kind: MinHash, texts: list[str]) -> list[Reference]:
     return found
 
 
-def found_by_reference(
-    kind: MinHash, one: list[Reference], two: list[Reference], valid: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def found_by_reference(kind: MinHash, originals: list[str], copies: list[str]) -> tuple[np.ndarray, np.ndarray]:
     """Which copies ``MinHashLSH`` answers with their original, and which of these its estimate confirms."""
     given = {"params": (kind.bands, kind.rows)} if kind.bands else {}
     index = MinHashLSH(threshold=kind.threshold, num_perm=kind.num_perm, **given)
+    one, two = reference_sketches(kind, originals), reference_sketches(kind, copies)
     for place, sketch in enumerate(one):
-        index.insert(place, sketch)
-    candidate = np.array([place in index.query(sketch) for place, sketch in enumerate(two)]) & valid
+        if not sketch.is_empty():
+            index.insert(place, sketch)
+    candidate = np.array([place in index.query(sketch) for place, sketch in enumerate(two)])
     estimate = np.array([a.jaccard(b) for a, b in zip(one, two, strict=True)])
     return candidate, candidate & (estimate >= kind.threshold)
 
 
-def compare(preset: str, threshold: float, originals: list[str], copies: list[str]) -> None:
-    """Print the rows of one preset."""
-    kind = MinHash.parse({"preset": preset, "threshold": threshold})
+def compare(settings: dict[str, Any], seeds: range, originals: list[str], copies: list[str]) -> None:
+    """Print the rows of one preset, each the mean over the seeds."""
+    kind = MinHash.parse(settings)
     true = true_similarity(originals, copies, kind.ngram, kind.unit)
-    wanted = true >= threshold
-    print(f"\n{preset}: {wanted.sum()} of {len(true)} pairs have a true similarity of {threshold} or more")
-    print(f"  {'':38}{'bands':>8}{'found':>7}{'recall':>8}{'precision':>11}{'F1':>7}{'error':>8}")
-    settings = {"preset": preset, "threshold": threshold}
-    valid = np.ones(len(true), np.bool_)
-    for scheme, confirm in (
-        ("fast", "none"),
-        ("fast", "signature"),
-        ("datasketch", "none"),
-        ("datasketch", "signature"),
-    ):
-        ours = MinHash.parse({**settings, "scheme": scheme, "confirm": confirm})
-        one, two = signed(ours, originals), signed(ours, copies)
-        valid = one.valid & two.valid
-        error = np.abs(ours.similarity(one.check, two.check) - true)[valid].mean()
-        row(f"ours, {scheme}, confirm {confirm}", ours.banding(), found_by(ours, one, two), wanted, f"{error:.4f}")
-    sketches = [reference_sketches(kind, texts) for texts in (originals, copies)]
-    plain = MinHash.parse({**settings, "confirm": "none"})
-    for name, found in zip(("", " + estimate"), found_by_reference(kind, *sketches, valid), strict=True):
-        row(f"datasketch.MinHashLSH{name}", plain.banding(), found, wanted, "")
+    wanted = true >= kind.threshold
+    print(f"\n{kind.preset}: {wanted.sum()} of {len(true)} pairs have a true similarity of {kind.threshold} or more")
+    print(f"  {'':36}{'bands':>7}{'found':>8}{'recall':>8}{'precision':>11}{'F1':>7}{'error':>8}{'bias':>9}")
+    for scheme, confirm in product(("fast", "datasketch"), ("none", "signature")):
+        found, errors = [], []
+        for seed in seeds:
+            ours = MinHash.parse({**settings, "scheme": scheme, "confirm": confirm, "seed": seed})
+            one, two = signed(ours, originals), signed(ours, copies)
+            found.append(found_by(ours, one, two))
+            errors.append((ours.similarity(one.check, two.check) - true)[one.valid & two.valid])
+        error = f"{np.abs(errors).mean():8.4f}{np.mean(errors):9.4f}"
+        row(f"ours, {scheme}, confirm {confirm}", ours.banding(), found, wanted, error)
+    banding = MinHash.parse({**settings, "confirm": "none"}).banding()
+    sets = [found_by_reference(kind.model_copy(update={"seed": seed}), originals, copies) for seed in seeds]
+    row("datasketch.MinHashLSH", banding, [candidates for candidates, _ in sets], wanted)
+    row("datasketch.MinHashLSH + its estimate", banding, [confirmed for _, confirmed in sets], wanted)
 
 
-def row(name: str, banding: tuple[int, int], found: np.ndarray, wanted: np.ndarray, error: str) -> None:
-    """Print how well one method did; ``error`` is the mean absolute error of its estimate."""
-    right = int((found & wanted).sum())
-    recall, precision = right / max(int(wanted.sum()), 1), right / max(int(found.sum()), 1)
+def row(name: str, banding: tuple[int, int], sets: list[np.ndarray], wanted: np.ndarray, error: str = "") -> None:
+    """Print how well one method did; ``error`` is that of its estimate, mean absolute and mean."""
+    found = float(np.mean([each.sum() for each in sets]))
+    right = float(np.mean([(each & wanted).sum() for each in sets]))
+    recall, precision = right / max(int(wanted.sum()), 1), right / max(found, 1)
     f1 = 2 * recall * precision / max(recall + precision, 1e-9)
     shape = f"{banding[0]}x{banding[1]}"
-    print(f"  {name:38}{shape:>8}{found.sum():7}{recall:8.3f}{precision:11.3f}{f1:7.3f}{error:>8}")
+    print(f"  {name:36}{shape:>7}{found:8.0f}{recall:8.3f}{precision:11.3f}{f1:7.3f}{error}", flush=True)
 
 
-def planted(folder: Path, settings: dict[str, object]) -> None:
-    """Print how many of the copies named in the corpus are found, by level of edits."""
-    kind = MinHash.parse(settings)
-    ids: list[str] = []
-    parts: list[Signatures] = []
-    for found in batches(folder):
-        ids += found.column("id").to_pylist()
-        parts.append(kind.sign(found))
-    every = Signatures(
-        **{name: np.concatenate([getattr(part, name) for part in parts]) for name in Signatures.__struct_fields__}
-    )
-    place_of = {name: place for place, name in enumerate(ids)}
-    places = [
-        (place, place_of[name.split("~")[0]])
-        for name, place in place_of.items()
-        if "~" in name and name.split("~")[0] in place_of
-    ]
-    one, two = (
-        Signatures(bands=every.bands[side], check=every.check[side], valid=every.valid[side])
-        for side in np.array(places, np.int64).reshape(-1, 2).T
-    )
-    caught, levels = found_by(kind, one, two), [ids[copy].split("~")[1] for copy, _ in places]
+def named_pairs(folder: Path) -> tuple[list[str], list[str], list[str]]:
+    """Originals, copies and levels of the copies that the corpus names."""
+    texts = {
+        name: text
+        for found in batches(folder)
+        for name, text in zip(found["id"].to_pylist(), found["text"].to_pylist(), strict=True)
+    }
+    copies = [name for name in texts if "~" in name and name.split("~")[0] in texts]
+    originals = [texts[name.split("~")[0]] for name in copies]
+    return originals, [texts[name] for name in copies], [name.split("~")[1] for name in copies]
+
+
+def planted(kind: MinHash, originals: list[str], copies: list[str], levels: list[str]) -> str:
+    """How many of the named copies are found, by level of edits."""
+    caught = found_by(kind, signed(kind, originals), signed(kind, copies))
     total, right = Counter(levels), Counter(np.array(levels)[caught].tolist())
-    text = ", ".join(f"{level} {right[level]}/{total[level]}" for level in sorted(total))
-    print(f"  {settings!s:62} {text or 'the corpus names no copies'}")
+    return ", ".join(f"{level} {right[level]}/{total[level]}" for level in sorted(total))
 
 
 def main() -> None:
@@ -197,13 +188,16 @@ def main() -> None:
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--pairs", type=int, default=2000)
     parser.add_argument("--threshold", type=float, default=0.8)
+    parser.add_argument("--seeds", type=int, default=3, help="how many sets of permutations the rows are means over")
     chosen = parser.parse_args()
     originals, copies = pairs(chosen.corpus, chosen.pairs)
     for preset in PRESETS:
-        compare(preset, chosen.threshold, originals, copies)
-    print("\ncopies named in the corpus, found of all")
+        settings = {"preset": preset, "threshold": chosen.threshold}
+        compare(settings, range(1, chosen.seeds + 1), originals, copies)
+    named = named_pairs(chosen.corpus)
+    print(f"\n{len(named[0])} copies named in the corpus, found of all")
     for settings in ({}, {"threshold": 0.7}, {"confirm": "none"}, {"preset": "datatrove", "confirm": "none"}):
-        planted(chosen.corpus, settings)
+        print(f"  {settings!s:46}{planted(MinHash.parse(settings), *named)}")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""``python -m gristmill verify ...``: the commands that need no flow."""
+"""``python -m gristmill verify|explain ...``: the commands that need no flow."""
 
 import sys
 
-from gristmill.commands import verify
+from gristmill.commands import trace, verify
 
-COMMANDS = {"verify": verify.main}
+COMMANDS = {"explain": trace.main, "verify": verify.main}
 
 USAGE = f"usage: python -m gristmill {{{','.join(COMMANDS)}}} ..."
 

@@ -124,20 +124,19 @@ class PrepareConfig(BaseModel):
                 cleaner.check()
 
     def identity(self) -> dict[str, Any]:
-        """What determines the bytes: every plugin's settings and version, and the rules in force for each source.
+        """What determines the bytes: every plugin's settings and version; ``cleaning`` holds the rules by source.
         ``execution`` and ``output`` are left out: they say how and where, and the same bytes must come out whatever
         they are."""
         document: dict[str, Any] = {}
-        for name in sorted(set(type(self).model_fields) - {"cleaning", "execution", "output", "sources"}):
+        for name in sorted(set(type(self).model_fields) - {"cleaning", "execution", "output"}):
             value = getattr(self, name)
             if isinstance(value, list):
                 document[name] = [plugin.identity() for plugin in value]
             else:
                 document[name] = value.identity() if isinstance(value, Plugin) else value
-        document["sources"] = [
-            source.identity() | {"cleaning": [cleaner.identity() for cleaner in self.rules(source.label)]}
-            for source in self.sources
-        ]
+        document["cleaning"] = {
+            source.label: [cleaner.identity() for cleaner in self.rules(source.label)] for source in self.sources
+        }
         return document
 
     def fingerprint(self) -> str:

@@ -10,7 +10,7 @@ from gristmill.types import Plan
 from tasks.run import OPTIONS
 
 
-@task(name="plan", tags={"plan"}, **OPTIONS)
+@task(name="plan", task_run_name="plan", tags={"plan"}, **OPTIONS)
 def plan(config: PrepareConfig) -> Plan:
     """Every input shard in global order; refuses a run that cannot fit on the disk or would mix data sets."""
     planned = stage.plan(config)

@@ -84,8 +84,8 @@ class Source(Plugin):
         return self if rules == asked else self.model_copy(update={"cleaning": rules})
 
     def identity(self) -> dict[str, Any]:
-        """As of every plugin, but without the genre: it counts by the rules that it gives."""
-        return {key: value for key, value in super().identity().items() if key != "genre"}
+        """As of every plugin, but without genre and rules: the configuration tells those in force for each source."""
+        return {key: value for key, value in super().identity().items() if key not in ("genre", "cleaning")}
 
     def reading(self) -> dict[str, Any]:
         """What determines the documents of a shard besides the shard itself, for fingerprints."""

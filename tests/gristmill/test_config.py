@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import remote
+from remote import in_force
 
 from gristmill import workers
 from gristmill.config import Execution, PrepareConfig, parse, read
@@ -268,20 +270,15 @@ sources:
   - {name: web, kind: files, paths: [a]}
   - {name: novels, kind: files, paths: [b], genre: book}
   - {name: posts, kind: files, paths: [c], genre: forum}
-  - {name: modules, kind: files, paths: [d], genre: code, cleaning: [{kind: whitespace}, {kind: symbols, max_share: 0.4}]}
+  - name: modules
+    kind: files
+    paths: [d]
+    genre: code
+    cleaning: [{kind: whitespace}, {kind: symbols, max_share: 0.4}]
 cleaning:
   - {kind: whitespace, blank_lines: 2}
   - {kind: length, max_chars: 90000}
 """
-
-
-def in_force(config: PrepareConfig) -> dict[str, list[dict[str, Any]]]:
-    return {source.label: [rule.settings() for rule in config.rules(source.label)] for source in config.sources}
-
-
-def rules_there(config: PrepareConfig) -> dict[str, list[dict[str, Any]]]:
-    """For a worker process: what is in force once the configuration has arrived there."""
-    return in_force(config)
 
 
 def test_a_genre_gives_the_values_that_are_not_set(tmp_path: Path) -> None:
@@ -309,15 +306,12 @@ def test_rules_of_a_genre_are_the_same_after_json(tmp_path: Path) -> None:
     assert in_force(pickle.loads(pickle.dumps(config))) == in_force(config)
 
 
-def test_rules_of_a_genre_are_the_same_in_a_worker_process(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rules_of_a_genre_are_the_same_in_a_worker_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Documents would be cleaned by other rules than those that the parent fingerprinted."""
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
-    monkeypatch.setattr(rules_there, "__module__", Path(__file__).stem)
+    monkeypatch.setenv("PYTHONPATH", str(Path(remote.__file__).parent))
     config = from_text(tmp_path, GENRES)
     try:
-        assert workers.call(rules_there, config=config) == in_force(config)
+        assert workers.call(remote.in_force, config=config) == in_force(config)
     finally:
         workers.close()
 

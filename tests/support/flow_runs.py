@@ -2,6 +2,7 @@
 
 import time
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -23,18 +24,21 @@ class Run:
         self.state: State[Any] = prepare(config, return_state=True)
         self.identity: UUID | None = self.state.state_details.flow_run_id
 
-    def tasks(self, least: int) -> dict[str, TaskRun]:
-        """Task runs by name. The server files them as events, some time after they end."""
+    def tasks(self, names: Iterable[str]) -> dict[str, TaskRun]:
+        """All task runs by name, once those of these names have ended: the server files them some time later."""
         wanted = FlowRunFilter(id={"any_": [self.identity]})
-        deadline = time.monotonic() + 20
+        missing = set(names)
+        deadline = time.monotonic() + 30
         while True:
             with get_client(sync_client=True) as client:
                 found = client.read_task_runs(flow_run_filter=wanted, limit=200)
             done = [run for run in found if run.state is not None and run.state.is_final()]
-            if len(done) >= least or time.monotonic() > deadline:
-                names = Counter(run.name for run in done)
-                assert all(count == 1 for count in names.values()), names
+            missing -= {run.name for run in done}
+            if not missing:
+                counts = Counter(run.name for run in done)
+                assert all(count == 1 for count in counts.values()), counts
                 return {run.name: run for run in done}
+            assert time.monotonic() < deadline, f"no task run ended of the name {sorted(missing)}"
             time.sleep(0.2)
 
     def artifacts(self) -> dict[str, Any]:

@@ -68,9 +68,7 @@ def test_another_model_does_not_pass_for_the_one_that_was_asked_for(model: str) 
 
 
 @pytest.mark.parametrize(("backend", "package"), [("fasttext", "fasttext-community"), ("kenlm", "kenlm")])
-def test_a_missing_package_is_named(
-    model: str, monkeypatch: pytest.MonkeyPatch, backend: str, package: str
-) -> None:
+def test_a_missing_package_is_named(model: str, monkeypatch: pytest.MonkeyPatch, backend: str, package: str) -> None:
     """An ImportError in the middle of a run does not say what to do."""
     monkeypatch.setitem(sys.modules, backend, None)
     label = {"label": "x"} if backend == "fasttext" else {}

@@ -23,13 +23,10 @@ def rewrite(texts: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("text", GOOD)
-@pytest.mark.parametrize("table", ["latin-1", "cp1252", "cp437"])
+@pytest.mark.parametrize("table", ["latin-1", "cp437"])
 def test_text_read_by_the_wrong_table_is_repaired(text: str, table: str) -> None:
     """A model that learns two strange characters for every accented letter writes them too."""
-    try:
-        wrong = text.encode().decode(table)
-    except UnicodeDecodeError:
-        pytest.skip("the table has no character for one of the bytes")
+    wrong = text.encode().decode(table)
     assert wrong != text
     assert rewrite([wrong]) == [text]
 
@@ -47,7 +44,8 @@ def test_each_line_is_repaired_by_itself() -> None:
 
 def test_a_repair_that_leaves_mojibake_is_not_taken() -> None:
     """Korean in EUC-KR read as Latin-1 was never UTF-8: half a repair would hide what it was."""
-    korean = "\ub137\uc6e8\uc5b4\uc5d0\uc11c \uc544\ud30c\uce58 \uc0ac\uc6a9\ud558\uae30".encode("euc-kr").decode("latin-1")
+    korean = "\ub137\uc6e8\uc5b4\uc5d0\uc11c \uc544\ud30c\uce58 \uc0ac\uc6a9\ud558\uae30"
+    korean = korean.encode("euc-kr").decode("latin-1")
     assert rewrite([korean]) == [korean]
 
 

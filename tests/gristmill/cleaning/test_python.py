@@ -1,16 +1,19 @@
+import os
 from pathlib import Path
 
 import pytest
+import remote
 from texts import documents
 
 from gristmill import workers
 from gristmill.cleaning.python import ALLOWED, Python
-from gristmill.config import PrepareConfig, parse
+from gristmill.config import parse
 from gristmill.errors import ConfigError
 
 MODULE = """
 def verdict(text):
-    return {"yes": True, "no": False, "none": None, "why": "too_blue", "odd": 3, "long": "x" * 41, "spaced": "a b"}[text]
+    known = {"yes": True, "no": False, "none": None, "why": "too_blue", "odd": 3, "long": "x" * 41, "spaced": "a b"}
+    return known[text]
 
 number = 5
 """
@@ -29,11 +32,6 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixt
 
 def reasons(function: str, *texts: str) -> list[str | None]:
     return Python(function=function).reasons(documents(texts)).to_pylist()
-
-
-def reasons_there(config: PrepareConfig) -> list[str | None]:
-    """For a worker process."""
-    return [config.cleaning[0].reason("no")]
 
 
 def test_what_the_function_returns_decides(module: str) -> None:
@@ -60,18 +58,15 @@ def test_a_module_that_is_not_allowed_is_never_imported(
     assert not (tmp_path / "ran").exists()
 
 
-def test_the_permission_is_that_of_the_machine_that_does_the_work(
-    module: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_permission_is_that_of_the_machine_that_does_the_work(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The machine that parsed the configuration may allow what the worker must not run."""
-    monkeypatch.setenv("PYTHONPATH", f"{Path(__file__).parent}")
-    monkeypatch.setattr(reasons_there, "__module__", Path(__file__).stem)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(remote.__file__).parent), os.environ["PYTHONPATH"]]))
     config = parse({"cleaning": [{"kind": "python", "function": f"{module}:verdict"}]})
     config.check_rules()
     monkeypatch.delenv(ALLOWED)
     try:
         with pytest.raises(ConfigError, match="is not allowed on this machine"):
-            workers.call(reasons_there, config=config)
+            workers.call(remote.reason, config=config, text="why")
     finally:
         workers.close()
 

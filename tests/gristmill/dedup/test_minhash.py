@@ -2,6 +2,7 @@
 
 import json
 import re
+import tracemalloc
 from collections import Counter
 from itertools import combinations
 from typing import Any
@@ -285,6 +286,19 @@ def test_presets_find_close_copies_only(preset: str, confirm: str) -> None:
 def test_settings_that_cannot_work_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=f"^minhash: (Value error, )?{message}"):
         made(**settings)
+
+
+@pytest.mark.parametrize("script", ["abcdefghij klm", "\u4e2d\u6587\u5b57"])
+def test_memory_does_not_grow_with_a_document(script: str) -> None:
+    """One document of the largest size that is read must not take what a whole shard may."""
+    kind = made(num_perm=16, bands=4, rows=4)
+    batch = documents([script * (12_000_000 // len(script.encode()))])
+    tracemalloc.start()
+    signed = kind.sign(batch)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert signed.valid.tolist() == [True]
+    assert 1 << 20 < peak < 12 << 20
 
 
 def test_seed_and_scheme_change_every_band() -> None:

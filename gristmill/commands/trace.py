@@ -1,0 +1,56 @@
+"""``python -m gristmill explain OUTPUT DOC_ID``: what happened to a document, and why."""
+
+import argparse
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from gristmill.commands import failing_clearly
+from gristmill.trace import Trace, trace
+
+SHOWN = 2000
+"""Characters of each text."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    found = argparse.ArgumentParser(
+        prog="python -m gristmill explain",
+        description="Show what every rule did to a document, and which one it repeats, with both texts side by side. "
+        "The input is read again, so it must still be where it was.",
+    )
+    found.add_argument("output", metavar="OUTPUT", help="folder with a manifest.json")
+    found.add_argument("document", metavar="DOC_ID", help="id of an input document")
+    found.add_argument("--debug", action="store_true", help="show tracebacks")
+    return found
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command; returns the exit status."""
+    options = parser().parse_args(arguments)
+    return failing_clearly(lambda: _show(trace(options.output, options.document)), debug=options.debug)
+
+
+def _show(traces: list[Trace]) -> int:
+    console = Console()
+    for found in traces:
+        console.print(f"{found.id}\nof {found.source}, {found.input}: {found.fate}", markup=False, highlight=False)
+        steps = Table("rule", "characters", "dropped because")
+        for step in found.steps:
+            change = f"{step.characters_before:,}"
+            if step.characters_after != step.characters_before:
+                change += f" -> {step.characters_after:,}"
+            steps.add_row(step.rule, change, step.reason)
+        console.print(steps)
+        texts = Table(show_lines=True)
+        texts.add_column("this document")
+        cells = [found.text[:SHOWN]]
+        if found.kept_id:
+            console.print(f"it repeats {found.kept_id}", markup=False, highlight=False)
+            texts.add_column("kept document")
+            cells.append(found.kept_text[:SHOWN])
+        texts.add_row(*map(Text, cells))
+        console.print(texts)
+    return 0
+
