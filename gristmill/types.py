@@ -226,7 +226,7 @@ class SourceShard(Value, frozen=True, kw_only=True):
     uri: str
     part: dict[str, int] | None
     sha256: str
-    """Of the bytes read, as stored (compressed files: before decompression); of the text for derived sources."""
+    """Of the text of all documents read, in order; independent of compression and file format."""
     documents: int
     kept: int
     dropped: dict[str, int]

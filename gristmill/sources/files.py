@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field, field_validator
 
@@ -36,6 +36,10 @@ class Files(KeyedSource):
     """
 
     listing: ClassVar[frozenset[str]] = frozenset({"paths"})
+
+    def identity(self) -> dict[str, Any]:
+        """As of every plugin; paths in another order name the same files in the same order."""
+        return {**super().identity(), "paths": sorted(self.paths)}
 
     paths: list[str] = Field(min_length=1, description="Files, folders, globs or URIs; order does not matter.")
     separator: str | None = Field(
