@@ -4,7 +4,8 @@
 
 Makes document pairs with known shares of edited words from a folder of jsonl.gz files, computes the true Jaccard
 similarity of their sets of shingles, and counts which pairs at or above the threshold are found. Rows of the same bands
-and confirmation are comparable: chance alone moves one seed's precision by 0.01. Then looks for the copies that the corpus itself names by ``~`` and the edit level in the id of the copy.
+and confirmation are comparable; from seed to seed recall and precision move by 0.01. Then looks for the copies that the
+corpus itself names by ``~`` and the edit level in the id of the copy.
 """
 
 import argparse

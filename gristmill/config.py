@@ -11,7 +11,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from gristmill.cleaning.base import Cleaner
-from gristmill.dedup.base import Dedup
+from gristmill.dedup.base import DedupKind
 from gristmill.errors import ConfigError
 from gristmill.formats.base import Format
 from gristmill.ordering.base import Ordering
@@ -69,7 +69,9 @@ class PrepareConfig(BaseModel):
     cleaning: list[Annotated[Cleaner, Room("cleaning")]] = several(
         "cleaning", "unicode", "control", "whitespace", description="Rules and filters, in order."
     )
-    dedup: list[Annotated[Dedup, Room("dedup")]] = several("dedup", "exact", description="Duplicate removal, in order.")
+    dedup: list[Annotated[DedupKind, Room("dedup")]] = several(
+        "dedup", "exact", description="Duplicate removal, in order."
+    )
     tokenizer: Annotated[Tokenizer, Room("tokenizers")] = one("tokenizers", "train", "Where ids come from.")
     split: Annotated[Split, Room("splits", default="fraction")] = one("splits", "fraction", "What is held out.")
     ordering: Annotated[Ordering, Room("ordering")] = one("ordering", "hashed", "Order of documents in the output.")

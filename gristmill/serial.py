@@ -3,14 +3,16 @@
 from gristmill.config import PrepareConfig
 from gristmill.errors import InputError
 from gristmill.stages.clean import clean
-from gristmill.stages.dedup import decide, find, places_with_copies, ranks_of, searches
+from gristmill.stages.decide import decide, places_to_name
 from gristmill.stages.fetch import check_quarantined, check_usable, fetch
+from gristmill.stages.find import find, searches
 from gristmill.stages.layout import layout
 from gristmill.stages.name import name
 from gristmill.stages.order import order
 from gristmill.stages.pack import pack
 from gristmill.stages.plan import plan
 from gristmill.stages.publish import check_output, publish
+from gristmill.stages.records import ranks_of
 from gristmill.stages.results import Results
 from gristmill.stages.sign import sign
 from gristmill.stages.tokenize import tokenize
@@ -61,7 +63,7 @@ def prepare(config: PrepareConfig) -> Manifest:
     """Make the data set that ``config`` describes and return its manifest; the flow gives the same bytes."""
     check_output(config, plan(config).shards)
     done = ingest(config)
-    named = [name(place, done.decided, done.signed, config) for place in places_with_copies(done.decided)]
+    named = [name(place, done.decided, done.signed, config) for place in places_to_name(done.decided)]
     tokenizer = vocabulary(done.cleaned, done.decided, config)
     arranged = order(done.signed, done.decided, config)
     tokenized = [

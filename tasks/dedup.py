@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING
 from prefect import task
 
 from gristmill.config import PrepareConfig
-from gristmill.stages import dedup as stage
+from gristmill.stages import decide as deciding
+from gristmill.stages import find as finding
 from gristmill.stages import name as naming
 from gristmill.stages import sign as signing
+from gristmill.stages.records import ranks_of
 from gristmill.types import Search, ShardRef, StageReport, Value
 from tasks.run import OPTIONS, each, in_worker, raise_failed, watch
 
@@ -37,14 +39,14 @@ def sign(shard: ShardRef, cleaned: StageReport, config: PrepareConfig) -> StageR
 @task(name="find", task_run_name="find-{search.index:05d}", tags={"find", "dedup"}, **OPTIONS)
 def find(search: Search, ranks: list[int], signed: Reports, config: PrepareConfig) -> StageReport:
     """The pairs of copies that one search finds in all pieces."""
-    return in_worker("find", stage.find, config, search=search, ranks=ranks, signed=signed.reports)
+    return in_worker("find", finding.find, config, search=search, ranks=ranks, signed=signed.reports)
 
 
 @task(name="decide", task_run_name="decide", tags={"decide", "dedup"}, **OPTIONS)
 def decide(found: Reports, kinds: list[int], ranks: list[int], signed: Reports, config: PrepareConfig) -> StageReport:
     """Cluster the pairs; one verdict for every piece."""
     return in_worker(
-        "decide", stage.decide, config, found=found.reports, kinds=kinds, ranks=ranks, signed=signed.reports
+        "decide", deciding.decide, config, found=found.reports, kinds=kinds, ranks=ranks, signed=signed.reports
     )
 
 
@@ -64,8 +66,8 @@ def drop_duplicates(ingested: "Ingested", config: PrepareConfig) -> Deduplicated
     """Fan out over the searches, decide, and name what was dropped."""
     signed = Reports(reports=ingested.signed)
     priorities = [config.source(ingested.plan.shards[report.shard].source).priority for report in ingested.signed]
-    ranks = stage.ranks_of(ingested.signed, priorities)
-    planned = stage.searches(ingested.signed, config)
+    ranks = ranks_of(ingested.signed, priorities)
+    planned = finding.searches(ingested.signed, config)
     if planned:
         watch.board.begin("find", len(planned))
     watch.board.begin("decide", 1)
@@ -78,7 +80,7 @@ def drop_duplicates(ingested: "Ingested", config: PrepareConfig) -> Deduplicated
 
 def name_copies(decided: StageReport, signed: Reports, config: PrepareConfig) -> list[StageReport]:
     """Fan out over the pieces that lost documents."""
-    places = stage.places_with_copies(decided)
+    places = deciding.places_to_name(decided)
     if places:
         watch.board.begin("name", len(places))
     calls = [

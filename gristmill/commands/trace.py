@@ -53,4 +53,3 @@ def _show(traces: list[Trace]) -> int:
         texts.add_row(*map(Text, cells))
         console.print(texts)
     return 0
-

@@ -1,6 +1,7 @@
-"""What every kind of duplicate removal offers: signatures of documents, and whether two of them mean a copy."""
+"""What the kinds of duplicate removal offer. There are three sorts: ``Dedup`` compares documents with each other,
+``Screen`` holds each against given texts, ``SpanDedup`` removes repeated parts."""
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +21,11 @@ class Signatures(Value, frozen=True, kw_only=True):
     """bool, ``(documents,)``: False for a document that can be no copy (shorter than a shingle, no words)."""
 
 
-class Dedup(Plugin):
+class DedupKind(Plugin):
+    """One entry of ``dedup`` in a configuration: a ``Dedup``, a ``Screen`` or a ``SpanDedup``."""
+
+
+class Dedup(DedupKind):
     """Finds documents that repeat another one. Which of them stays is not its concern."""
 
     transitive: ClassVar[bool] = False
@@ -40,4 +45,47 @@ class Dedup(Plugin):
 
     def confirmed(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         """bool, ``(pairs,)``: whether the candidates with these rows of ``check`` (``(pairs, width)``) are copies."""
+        raise NotImplementedError
+
+
+class Match(Value, frozen=True, kw_only=True):
+    """A document that a screen objects to."""
+
+    row: int
+    """Its place in the batch."""
+    match: str
+    """What it was found to contain, and where that comes from."""
+
+
+class Screen(DedupKind):
+    """Holds every document against given texts, such as evaluation sets; needs no other document."""
+
+    action: Literal["drop", "report"] = "drop"
+    """What a match does to the document; either way it is named in the ledger of copies."""
+
+    def matches(self, documents: pa.RecordBatch) -> list[Match]:
+        """The documents of a batch that match, each once, in order."""
+        raise NotImplementedError
+
+
+class Spans(Value, frozen=True, kw_only=True):
+    """Parts of the texts of a batch that may repeat, in the order of (document, start)."""
+
+    document: np.ndarray
+    """int64, place in the batch."""
+    start: np.ndarray
+    stop: np.ndarray
+    """int64, half-open byte range in the document's own UTF-8 text: what is removed when the span repeats."""
+    keys: np.ndarray
+    """uint64, ``(spans, 2)``: 128 bits of hash of what is compared."""
+
+
+class SpanDedup(DedupKind):
+    """Removes parts of documents that stand in an earlier place of the corpus already; the first one stays."""
+
+    min_left: int = 100
+    """A document that lost something and has fewer characters left is dropped."""
+
+    def spans(self, texts: pa.StringArray) -> Spans:
+        """The spans of a batch that are long enough to be compared."""
         raise NotImplementedError

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from gristmill.stages import dedup
 from gristmill.stages._arrow import batches
+from gristmill.stages.decide import verdict
 from gristmill.types import StageReport, Value
 
 
@@ -19,7 +19,7 @@ class Kept(Value, frozen=True, kw_only=True):
 
 def kept(place: int, cleaned: StageReport, decided: StageReport) -> Iterator[Kept]:
     """Batches of the kept documents of the piece number ``place``, in order."""
-    gone = np.asarray(dedup.verdict(place, decided)["row"])
+    gone = np.asarray(verdict(place, decided)["row"])
     first = 0
     for batch in batches(cleaned.artifacts["documents"].uri):
         rows = np.arange(first, first + len(batch), dtype=np.uint32)

@@ -1,4 +1,4 @@
-"""Name, for every document dropped as a copy, the one that stayed."""
+"""Name, for every document dropped as a copy, the one that stayed; for a contaminated one, what it contains."""
 
 from pathlib import Path
 
@@ -10,7 +10,9 @@ from pyarrow import ipc
 from gristmill import ledger, progress, storage
 from gristmill.columns import strings
 from gristmill.config import PrepareConfig
-from gristmill.stages.dedup import verdict
+from gristmill.dedup.base import Screen
+from gristmill.stages.decide import NO_PLACE, VERDICT, reasons_of, verdict
+from gristmill.stages.sign import matches
 from gristmill.types import StageReport
 
 DUPLICATES = pa.schema(
@@ -19,58 +21,96 @@ DUPLICATES = pa.schema(
         pa.field("reason", pa.string(), nullable=False),
         pa.field("kept_id", pa.string(), nullable=False),
         pa.field("shard", pa.uint32(), nullable=False),
-        pa.field("kept_shard", pa.uint32(), nullable=False),
+        pa.field("kept_shard", pa.uint32(), nullable=True),
     ]
 )
-"""One row a dropped document; shards are input shards."""
+"""One row a document; shards are input shards. A contaminated document has no ``kept_shard``, and the evaluation text
+stands in ``kept_id``; the reason of one that was only reported is ``contamination_reported``."""
 
 ROWS = 1 << 16
 
 
 def name(place: int, decided: StageReport, signed: list[StageReport], config: PrepareConfig) -> StageReport:
-    """Write ``duplicates.parquet`` (``DUPLICATES``, in document order) for the piece number ``place``."""
+    """Write ``duplicates.parquet`` (``DUPLICATES``) for the piece number ``place``."""
     shards = [report.shard for report in signed]
     own = signed[place]
     determined = {"verdict": decided.fingerprint, "place": place, "shards": shards}
 
     def produce(folder: Path, key: str) -> StageReport:
+        names = _Names(place, signed, config)
         found = verdict(place, decided)
-        reasons = np.array([f"duplicate_{kind.kind()}" for kind in config.dedup])
         with (
             storage.Writer(folder / "duplicates.parquet") as out,
             pq.ParquetWriter(out, DUPLICATES, compression="zstd", write_statistics=False) as table,
         ):
             for start in range(0, len(found), ROWS):
-                rows = found[start : start + ROWS]
-                table.write_table(_table(rows, own, signed, reasons))
-                progress.advance(len(rows), 0)
+                table.write_table(names.table(found[start : start + ROWS], names.reasons))
+                progress.advance(len(found[start : start + ROWS]), 0)
+            reported = names.reported()
+            if len(reported):
+                table.write_table(names.table(reported, ["contamination_reported"] * len(names.reasons)))
+        rows = len(found) + len(reported)
         return StageReport(
             stage="name",
             shard=own.shard,
             piece=own.piece,
             fingerprint=key,
-            docs_in=len(found),
-            docs_out=len(found),
+            docs_in=rows,
+            docs_out=rows,
             artifacts={"duplicates": out.artifact},
         )
 
     return ledger.run(config.execution.work, "name", own.shard, determined, produce)
 
 
-def _table(rows: np.ndarray, own: StageReport, signed: list[StageReport], reasons: np.ndarray) -> pa.Table:
-    shard_of = np.array([report.shard for report in signed], np.uint32)
-    kept = np.empty(len(rows), object)
-    for place in np.unique(rows["kept_place"]).tolist():
-        here = np.flatnonzero(rows["kept_place"] == place)
-        kept[here] = _ids(signed[place], rows["kept_row"][here])
-    columns = [
-        strings(_ids(own, rows["row"])),
-        strings(reasons[rows["kind"]].tolist()),
-        strings(kept.tolist()),
-        pa.array(np.full(len(rows), own.shard, np.uint32)),
-        pa.array(shard_of[rows["kept_place"]]),
-    ]
-    return pa.Table.from_arrays(columns, schema=DUPLICATES)
+class _Names:
+    """Rows of the ledger of copies of one piece."""
+
+    def __init__(self, place: int, signed: list[StageReport], config: PrepareConfig) -> None:
+        self._own = signed[place]
+        self._signed = signed
+        self.reasons = reasons_of(config)
+        self._screens = {number: kind for number, kind in enumerate(config.dedup) if isinstance(kind, Screen)}
+        self._matches = {
+            number: {match.row: match.match for match in matches(self._own, number)} for number in self._screens
+        }
+
+    def reported(self) -> np.ndarray:
+        """``VERDICT`` records of the documents that were matched and stay."""
+        rows = [
+            (row, NO_PLACE, 0, number)
+            for number, kind in self._screens.items()
+            if kind.action == "report"
+            for row in self._matches[number]
+        ]
+        return np.array(rows, VERDICT)
+
+    def table(self, rows: np.ndarray, reasons: list[str]) -> pa.Table:
+        """``DUPLICATES`` rows for ``VERDICT`` records."""
+        own = np.full(len(rows), self._own.shard, np.uint32)
+        shard_of = np.array([report.shard for report in self._signed], np.uint32)
+        none = rows["kept_place"] == NO_PLACE
+        kept_shards = pa.array(shard_of[np.where(none, 0, rows["kept_place"])], mask=none)
+        columns = [
+            strings(_ids(self._own, rows["row"])),
+            strings([reasons[kind] for kind in rows["kind"].tolist()]),
+            strings(self._kept(rows)),
+            pa.array(own),
+            kept_shards,
+        ]
+        return pa.Table.from_arrays(columns, schema=DUPLICATES)
+
+    def _kept(self, rows: np.ndarray) -> list[str]:
+        kept = np.empty(len(rows), object)
+        for place in np.unique(rows["kept_place"]).tolist():
+            here = np.flatnonzero(rows["kept_place"] == place)
+            if place == NO_PLACE:
+                pairs = zip(rows["kind"][here].tolist(), rows["row"][here].tolist(), strict=True)
+                kept[here] = [self._matches[kind][row] for kind, row in pairs]
+            else:
+                kept[here] = _ids(self._signed[place], rows["kept_row"][here])
+        named: list[str] = kept.tolist()
+        return named
 
 
 def _ids(signed: StageReport, rows: np.ndarray) -> list[str]:

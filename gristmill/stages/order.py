@@ -5,7 +5,8 @@ import numpy as np
 from gristmill import ledger
 from gristmill.config import PrepareConfig
 from gristmill.splits.base import Corpus
-from gristmill.stages.dedup import mapped, verdict
+from gristmill.stages.decide import verdict
+from gristmill.stages.records import mapped
 from gristmill.types import StageReport
 
 BUCKET_CHARACTERS = 1 << 25

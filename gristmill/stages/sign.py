@@ -3,13 +3,14 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from gristmill import ledger, progress, storage
 from gristmill.config import PrepareConfig
-from gristmill.dedup.base import Dedup, Signatures
+from gristmill.dedup.base import Dedup, Match, Screen, Signatures
 from gristmill.stages._arrow import DocumentWriter, batches
 from gristmill.types import DOCUMENT_SCHEMA, Artifact, ShardRef, StageReport
 
@@ -27,23 +28,29 @@ def sign(shard: ShardRef, cleaned: StageReport, config: PrepareConfig) -> StageR
 
     ``<n>.bands``, for each dedup kind: per band the ``BAND`` records of its valid documents sorted by (key, row), bands
     back to back; ``details["valid"]`` is their number a band. ``<n>.check``: a row of ``check_dtype`` a document.
-    ``characters``: int64 code points of each document. ``ids``: an Arrow file that can be mapped.
+    ``<n>.matches``, for each screen. ``characters``: int64 code points of each document. ``ids``: an Arrow file that
+    can be mapped.
     """
 
     def produce(folder: Path, key: str) -> StageReport:
-        kinds = [_Kind(kind, folder / str(number)) for number, kind in enumerate(config.dedup)]
+        kinds = {n: _Kind(kind, folder / str(n)) for n, kind in enumerate(config.dedup) if isinstance(kind, Dedup)}
+        screens = {n: _Matches(kind) for n, kind in enumerate(config.dedup) if isinstance(kind, Screen)}
         ids = DocumentWriter(folder / "ids", compressed=False)
         with storage.Writer(folder / "characters") as lengths:
             for batch in batches(cleaned.artifacts["documents"].uri):
                 texts = batch.column("text")
                 ids.write(batch.select(["id"]))
                 lengths.write(pc.utf8_length(texts).to_numpy().astype("<i8").tobytes())
-                for kind in kinds:
+                for kind in kinds.values():
                     kind.add(kind.plugin.sign(batch))
+                for screen in screens.values():
+                    screen.add(batch)
                 progress.advance(len(texts), texts.nbytes)
         artifacts = {"characters": lengths.artifact, "ids": ids.close(pa.schema([DOCUMENT_SCHEMA.field("id")]))}
-        for number, kind in enumerate(kinds):
+        for number, kind in kinds.items():
             artifacts[f"{number}.bands"], artifacts[f"{number}.check"] = kind.close()
+        for number, screen in screens.items():
+            artifacts[f"{number}.matches"] = screen.write(folder / f"{number}.matches")
         return StageReport(
             stage="sign",
             shard=shard.index,
@@ -54,10 +61,33 @@ def sign(shard: ShardRef, cleaned: StageReport, config: PrepareConfig) -> StageR
             chars_in=cleaned.chars_out,
             chars_out=cleaned.chars_out,
             artifacts=artifacts,
-            details={"valid": [kind.valid for kind in kinds]},
+            details={"valid": [kinds[n].valid if n in kinds else 0 for n in range(len(config.dedup))]},
         )
 
     return ledger.run(config.execution.work, "sign", shard.index, inputs(cleaned.fingerprint, config), produce)
+
+
+class _Matches:
+    """What a screen objects to, with rows counted in the piece."""
+
+    def __init__(self, plugin: Screen) -> None:
+        self._plugin = plugin
+        self._found: list[Match] = []
+        self._rows = 0
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        for match in self._plugin.matches(batch):
+            self._found.append(Match(row=match.row + self._rows, match=match.match))
+        self._rows += len(batch)
+
+    def write(self, path: Path) -> Artifact:
+        return storage.write(path, msgspec.json.encode(self._found))
+
+
+def matches(signed: StageReport, kind: int) -> list[Match]:
+    """What the screen number ``kind`` found in a piece."""
+    data = Path(signed.artifacts[f"{kind}.matches"].uri).read_bytes()
+    return msgspec.json.decode(data, type=list[Match])
 
 
 class _Kind:

@@ -41,7 +41,9 @@ def values(texts: pa.StringArray) -> list[int]:
     assert found.bands.dtype == np.uint64
     assert found.check.shape == (len(texts), *Exact().check_dtype().shape)
     assert found.valid.tolist() == [True] * len(texts)
-    return [(high << 64) | low for high, low in zip(found.bands[:, 0].tolist(), found.check[:, 0].tolist(), strict=True)]
+    return [
+        (high << 64) | low for high, low in zip(found.bands[:, 0].tolist(), found.check[:, 0].tolist(), strict=True)
+    ]
 
 
 @given(TEXTS, st.integers(0, 6))

@@ -14,7 +14,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hub import Hub, rows_by_library, shards_of_small_parts, warnings
+from folders import CARD, plain, texts, write
+from hub import Hub, rows_by_library, shards_of_small_parts, warnings, without_waiting
 from reading import Read, read
 
 from gristmill.errors import ConfigError, InputError, StorageError
@@ -26,37 +27,6 @@ from gristmill.types import ShardRef
 Ask = Callable[..., Any]
 FIRST, SECOND = "a" * 40, "b" * 40
 
-CARD = """---
-license: mit
-configs:
-- config_name: en
-  data_files:
-  - {split: train, path: "english/*.jsonl"}
-  - {split: validation, path: held/v.jsonl}
-- config_name: de
-  data_files: "german/*.jsonl.gz"
----
-# Anything
-"""
-
-
-def texts(name: str, count: int = 3) -> list[str]:
-    return [f"{name} {number}" for number in range(count)]
-
-
-def write(path: Path, values: list[str]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.suffix == ".parquet":
-        pq.write_table(pa.table({"text": values, "id": [f"{path.name}-{value}" for value in values]}), path)
-    elif path.suffix == ".csv":
-        path.write_text("id,text\n" + "".join(f'{n},"{value}"\n' for n, value in enumerate(values)))
-    elif path.suffix == ".json":
-        path.write_text(json.dumps([{"text": value} for value in values], indent=1))
-    elif path.suffix == ".txt":
-        path.write_text("".join(value + "\n" for value in values))
-    else:
-        path.write_text("".join(json.dumps({"text": value, "n": {"m": 1}}) + "\n" for value in values))
-
 
 @pytest.fixture
 def carded(tmp_path: Path) -> Path:
@@ -65,15 +35,6 @@ def carded(tmp_path: Path) -> Path:
         write(tmp_path / "carded" / name, texts(name))
     (tmp_path / "carded" / "README.md").write_text(CARD)
     return tmp_path / "carded"
-
-
-def plain(folder: Path, files: int = 12, count: int = 3) -> Path:
-    """A data set without a README, as ``push_to_hub`` names files."""
-    for number in range(files):
-        name = f"train-{number:05d}-of-{files:05d}.parquet"
-        write(folder / "data" / name, texts(f"{folder.name} {number}", count))
-    write(folder / "data" / "test-00000-of-00001.parquet", texts("test"))
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -129,6 +90,14 @@ def test_a_folder_without_a_readme_is_split_by_its_names(ask: Ask, tmp_path: Pat
     assert found.texts == [text for number in range(12) for text in texts(f"set {number}")]
     assert found.ids[0] == "train-00000-of-00012.parquet-set 0 0"
     assert ask(read, of(folder, split="test")).texts == texts("test")
+
+
+def test_shards_are_named_as_the_folder_is_written(ask: Ask, tmp_path: Path):
+    """A resolved name would redo everything where the same folder is mounted elsewhere under the same link."""
+    plain(tmp_path / "set", 1)
+    (tmp_path / "link").symlink_to("set")
+    (shard,) = ask(shards, of(f"{tmp_path}/link/"))
+    assert shard.uri == f"{tmp_path}/link/data/train-00000-of-00001.parquet"
 
 
 def test_a_readme_names_configurations_and_splits(ask: Ask, carded: Path):
@@ -207,7 +176,7 @@ def test_large_files_are_divided_unless_they_are_many(ask: Ask, tmp_path: Path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"config_name": "en", "split": "trian"}, "no split 'trian'; there are: train, validation"),
+        ({"config_name": "en", "split": "trains"}, "no split 'trains'; there are: train, validation"),
         ({"config_name": "fr"}, r"'fr' not found. Available: \['en', 'de'\]"),
         ({}, r"pick one among the available configs: \['en', 'de'\]$"),
         ({"config_name": "en", "data_files": ["none.jsonl"]}, "Unable to find '.*/none.jsonl'$"),
@@ -289,13 +258,19 @@ def test_other_formats_on_the_hub_are_streamed(ask: Ask):
 
 
 def test_a_download_that_fails_is_an_error_to_retry(ask: Ask, hub: Hub):
-    """And the next attempt works: nothing of the failed one is kept."""
+    """And the next attempt works: nothing of the failed one is kept. A refusal and a broken line fail differently."""
     source = of("org/set", first_shards=1)
     shard = ask(shards, source)[0]
     hub.refused[shard.uri.partition(f"@{FIRST}/")[2]] = 1
     with pytest.raises(StorageError, match=r"train-00000-of-00012.parquet: .*403"):
         ask(chunks, source, shard)
     assert Read(ask(chunks, source, shard)).texts == texts("old 0")
+    hub.silent = True
+    try:
+        with pytest.raises(StorageError, match=r"train-00000-of-00012.parquet: .*(disconnected|closed|reset)"):
+            ask(without_waiting, chunks, source, shard)
+    finally:
+        hub.silent = False
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,12 @@ def test_equal_texts_under_different_ids_are_chosen_apart():
     assert 400 < len(sampled(pa.RecordBatch.from_pylist(rows, schema=DOCUMENT_SCHEMA), 0.5, 0)) < 600
 
 
+def test_equal_ids_with_different_texts_are_chosen_apart():
+    """Ids such as a file's name and line repeat from folder to folder."""
+    rows = [{"id": "same", "text": str(n), "source": "s"} for n in range(1000)]
+    assert 400 < len(sampled(pa.RecordBatch.from_pylist(rows, schema=DOCUMENT_SCHEMA), 0.5, 0)) < 600
+
+
 @given(
     count=st.integers(1, 40),
     limit=st.one_of(st.none(), st.integers(1, 200)),

@@ -1,0 +1,24 @@
+"""Paragraphs that stand in an earlier place already."""
+
+import re
+
+import numpy as np
+import pyarrow as pa
+from pydantic import Field
+
+from gristmill.dedup import _spans
+from gristmill.dedup.base import SpanDedup, Spans
+
+
+class Paragraph(SpanDedup):
+    """Removes every paragraph that was seen before, in this document or an earlier one. Paragraphs are what stands
+    between two ``separator``; they are equal when their UTF-8 bytes are, outer white space aside."""
+
+    separator: str = Field("\n\n", min_length=1, description="What ends a paragraph; one line feed for lines.")
+    min_bytes: int = Field(100, ge=1, description="Shorter paragraphs are left alone; bytes of UTF-8.")
+
+    def spans(self, texts: pa.StringArray) -> Spans:
+        data, offsets = _spans.buffers(texts)
+        cuts = [found.end() for found in re.finditer(re.escape(self.separator.encode()), data)]
+        document, start, stop = _spans.parts(offsets, np.array(cuts, np.int64))
+        return _spans.spans(data, offsets, document, start, stop, stop, self.min_bytes)

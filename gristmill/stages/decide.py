@@ -1,0 +1,156 @@
+"""Cluster the pairs of copies, and say for every piece which documents go and which one each repeats."""
+
+from pathlib import Path
+
+import numpy as np
+
+from gristmill import ledger, storage
+from gristmill.config import PrepareConfig
+from gristmill.dedup.base import Screen
+from gristmill.stages._components import components
+from gristmill.stages.records import EDGE, LOW, mapped
+from gristmill.stages.sign import matches
+from gristmill.types import StageReport
+
+VERDICT = np.dtype([("row", "<u4"), ("kept_place", "<u4"), ("kept_row", "<u4"), ("kind", "u1")])
+"""A dropped document of a piece, the document that it repeats, and the number of the dedup kind that found it."""
+
+NO_PLACE = 0xFFFFFFFF
+"""``kept_place`` of a document dropped by a screen: it repeats no document of the corpus."""
+
+
+def decide(
+    found: list[StageReport], kinds: list[int], ranks: list[int], signed: list[StageReport], config: PrepareConfig
+) -> StageReport:
+    """Write ``verdicts``: ``VERDICT`` records by piece and row. ``kinds`` holds the dedup kind of each search.
+
+    ``details`` holds, per piece, the ``offsets`` of its records (one more than pieces), the ``documents`` and
+    ``characters`` kept, what was ``dropped`` by reason and how many are only ``reported``.
+    """
+    determined = {
+        "found": [report.fingerprint for report in found],
+        "signed": [report.fingerprint for report in signed],
+        "ranks": ranks,
+    }
+
+    def produce(folder: Path, key: str) -> StageReport:
+        screened = _screened(signed, config)
+        edges = [_without(mapped(report, "edges", EDGE), screened, ranks) for report in found]
+        places, verdicts = _sorted(_verdicts(edges, kinds, ranks), screened)
+        offsets = np.searchsorted(places, np.arange(len(signed) + 1)).tolist()
+        reasons = reasons_of(config)
+        documents, kept_characters, dropped = [], [], []
+        for place, report in enumerate(signed):
+            gone = verdicts[offsets[place] : offsets[place + 1]]
+            lengths = mapped(report, "characters", np.dtype("<i8"))
+            documents.append(report.docs_out - len(gone))
+            kept_characters.append(int(lengths.sum()) - int(lengths[gone["row"]].sum()))
+            counts = np.bincount(gone["kind"], minlength=len(reasons)).tolist()
+            dropped.append({reason: count for reason, count in zip(reasons, counts, strict=True) if count})
+        totals: dict[str, int] = {}
+        for table in dropped:
+            for reason, count in table.items():
+                totals[reason] = totals.get(reason, 0) + count
+        return StageReport(
+            stage="decide",
+            shard=0,
+            fingerprint=key,
+            docs_in=sum(report.docs_out for report in signed),
+            docs_out=sum(documents),
+            chars_in=sum(report.chars_out for report in signed),
+            chars_out=sum(kept_characters),
+            dropped=totals,
+            artifacts={"verdicts": storage.write(folder / "verdicts", verdicts.tobytes())},
+            details={
+                "offsets": offsets,
+                "documents": documents,
+                "characters": kept_characters,
+                "dropped": dropped,
+                "reported": _reported(signed, config),
+            },
+        )
+
+    return ledger.run(config.execution.work, "decide", 0, determined, produce)
+
+
+def reasons_of(config: PrepareConfig) -> list[str]:
+    """Why a document is dropped, by the number of the dedup kind."""
+    return ["contaminated" if isinstance(kind, Screen) else f"duplicate_{kind.kind()}" for kind in config.dedup]
+
+
+def _screened(signed: list[StageReport], config: PrepareConfig) -> tuple[np.ndarray, np.ndarray]:
+    """Places and ``VERDICT`` records of the documents that screens drop, one a document."""
+    places, rows = [], []
+    for number, kind in enumerate(config.dedup):
+        if isinstance(kind, Screen) and kind.action == "drop":
+            for place, report in enumerate(signed):
+                found = [match.row for match in matches(report, number)]
+                places += [place] * len(found)
+                rows += [(row, NO_PLACE, 0, number) for row in found]
+    where, record = np.array(places, np.int64), np.array(rows, VERDICT)
+    _, first = np.unique(where << 32 | record["row"], return_index=True)
+    return where[first], record[first]
+
+
+def _reported(signed: list[StageReport], config: PrepareConfig) -> list[int]:
+    """Per piece how many documents screens only report."""
+    reporting = [n for n, kind in enumerate(config.dedup) if isinstance(kind, Screen) and kind.action == "report"]
+    return [sum(len(matches(report, number)) for number in reporting) for report in signed]
+
+
+def _without(edges: np.ndarray, screened: tuple[np.ndarray, np.ndarray], ranks: list[int]) -> np.ndarray:
+    """The edges between documents that no screen drops: a copy of a dropped document is not lost with it."""
+    place, record = screened
+    if not len(place):
+        return edges
+    gone = np.array(ranks, np.uint64)[place] << np.uint64(32) | record["row"].astype(np.uint64)
+    return edges[~(np.isin(edges["first"], gone) | np.isin(edges["second"], gone))]
+
+
+def _sorted(*parts: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Places and records of all parts by (place, row)."""
+    places = np.concatenate([place for place, _ in parts])
+    records = np.concatenate([record for _, record in parts])
+    order = np.lexsort((records["row"], places))
+    return places[order], records[order]
+
+
+def _verdicts(edges: list[np.ndarray], kinds: list[int], ranks: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Places and ``VERDICT`` records of all documents that repeat another."""
+    nodes = np.empty(0, np.uint64)
+    for part in edges:
+        nodes = np.unique(np.concatenate([nodes, part["first"], part["second"]]))
+    labels = components(nodes, ((part["first"], part["second"]) for part in edges))
+    kind = _finders(nodes, edges, kinds)
+    gone = np.flatnonzero(labels != np.arange(len(nodes)))
+    kept = nodes[labels[gone]]
+    place_of = np.argsort(ranks) if ranks else np.empty(0, int)
+    places = place_of[(nodes[gone] >> np.uint64(32)).astype(np.int64)]
+    found = np.empty(len(gone), VERDICT)
+    found["row"], found["kind"] = nodes[gone] & LOW, kind[gone]
+    found["kept_place"] = place_of[(kept >> np.uint64(32)).astype(np.int64)]
+    found["kept_row"] = kept & LOW
+    return places, found
+
+
+def _finders(nodes: np.ndarray, edges: list[np.ndarray], kinds: list[int]) -> np.ndarray:
+    """uint8: the first kind that found a node to repeat an earlier one; where all its copies are later ones, the first
+    kind that found any."""
+    found = {name: np.full(len(nodes), 255, np.uint8) for name in ("first", "second")}
+    for number, part in zip(kinds, edges, strict=True):
+        for name, table in found.items():
+            np.minimum.at(table, np.searchsorted(nodes, part[name]), np.uint8(number))
+    finders: np.ndarray = np.where(found["second"] < 255, found["second"], found["first"])
+    return finders
+
+
+def verdict(place: int, decided: StageReport) -> np.ndarray:
+    """The ``VERDICT`` records of one piece, sorted by row."""
+    start, stop = decided.details["offsets"][place : place + 2]
+    return mapped(decided, "verdicts", VERDICT)[start:stop]
+
+
+def places_to_name(decided: StageReport) -> list[int]:
+    """The pieces of which some documents are in the ledger of copies."""
+    tables = zip(decided.details["dropped"], decided.details["reported"], strict=True)
+    return [place for place, (dropped, reported) in enumerate(tables) if dropped or reported]
