@@ -30,7 +30,7 @@ def prepare(config: PrepareConfig = PrepareConfig()) -> dict[str, object]:  # no
         planned = plan(config)
         ingested = ingest(planned, config)
         dropped = drop_duplicates(ingested, config)
-        tokenized = tokenize_shards(ingested, dropped, config)
+        tokenized = tokenize_shards(dropped, config)
         packed = pack_pieces(tokenized, config)
         uploaded = upload_files(packed, tokenized, config)
         return publish(ingested, dropped, tokenized, uploaded, config)

@@ -52,10 +52,10 @@ def _expected(folder: Path, manifest: Manifest, config: PrepareConfig) -> dict[s
         },
         details={"record": manifest.tokenizer},
     )
-    arranged = order(done.signed, done.decided, config)
+    arranged = order(done.measured, done.settled, config)
     tokenized = [
-        tokenize(place, report, done.decided, tokenizer, arranged, config, "reference")
-        for place, report in enumerate(done.cleaned)
+        tokenize(place, report, done.settled, tokenizer, arranged, config, "reference")
+        for place, report in enumerate(done.pieces)
     ]
     planned = layout(tokenized, arranged, config)
     packed = [pack(piece, tokenized, tokenizer, config) for piece in planned.pieces]

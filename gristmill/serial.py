@@ -15,6 +15,8 @@ from gristmill.stages.publish import check_output, publish
 from gristmill.stages.records import ranks_of
 from gristmill.stages.results import Results
 from gristmill.stages.sign import sign
+from gristmill.stages.spans import find_spans, settle, sign_spans, span_ranges, trim
+from gristmill.stages.spans import kinds as span_kinds
 from gristmill.stages.tokenize import tokenize
 from gristmill.stages.upload import upload
 from gristmill.stages.vocabulary import vocabulary
@@ -29,7 +31,21 @@ class Ingested(Value, frozen=True, kw_only=True):
     cleaned: list[StageReport]
     signed: list[StageReport]
     decided: StageReport
+    trimmed: list[StageReport]
+    """Pieces without their repeated spans; empty where no kind of span is looked for."""
+    settled: StageReport
+    """The verdict for ``pieces``."""
     failed: dict[int, str]
+
+    @property
+    def pieces(self) -> list[StageReport]:
+        """What is tokenized."""
+        return self.trimmed or self.cleaned
+
+    @property
+    def measured(self) -> list[StageReport]:
+        """Where the lengths of the documents of ``pieces`` are."""
+        return self.trimmed or self.signed
 
 
 def ingest(config: PrepareConfig) -> Ingested:
@@ -56,7 +72,28 @@ def ingest(config: PrepareConfig) -> Ingested:
     ranks = ranks_of(signed, [config.source(shards[report.shard].source).priority for report in signed])
     found = [find(search, ranks, signed, config) for search in planned]
     decided = decide(found, [search.kind for search in planned], ranks, signed, config)
-    return Ingested(shards=shards, fetched=fetched, cleaned=cleaned, signed=signed, decided=decided, failed=failed)
+    trimmed = _trimmed(cleaned, decided, ranks, config) if span_kinds(config) else []
+    return Ingested(
+        shards=shards,
+        fetched=fetched,
+        cleaned=cleaned,
+        signed=signed,
+        decided=decided,
+        trimmed=trimmed,
+        settled=settle(trimmed, config) if trimmed else decided,
+        failed=failed,
+    )
+
+
+def _trimmed(
+    cleaned: list[StageReport], decided: StageReport, ranks: list[int], config: PrepareConfig
+) -> list[StageReport]:
+    signed = [sign_spans(place, report, decided, config) for place, report in enumerate(cleaned)]
+    count = span_ranges(signed)
+    found = [find_spans(number, count, ranks, signed, config) for number in range(count)]
+    return [
+        trim(place, report, decided, ranks[place], signed[place], found, config) for place, report in enumerate(cleaned)
+    ]
 
 
 def prepare(config: PrepareConfig) -> Manifest:
@@ -64,10 +101,10 @@ def prepare(config: PrepareConfig) -> Manifest:
     check_output(config, plan(config).shards)
     done = ingest(config)
     named = [name(place, done.decided, done.signed, config) for place in places_to_name(done.decided)]
-    tokenizer = vocabulary(done.cleaned, done.decided, config)
-    arranged = order(done.signed, done.decided, config)
+    tokenizer = vocabulary(done.pieces, done.settled, config)
+    arranged = order(done.measured, done.settled, config)
     tokenized = [
-        tokenize(place, report, done.decided, tokenizer, arranged, config) for place, report in enumerate(done.cleaned)
+        tokenize(place, report, done.settled, tokenizer, arranged, config) for place, report in enumerate(done.pieces)
     ]
     planned = layout(tokenized, arranged, config)
     packed = [pack(piece, tokenized, tokenizer, config) for piece in planned.pieces]
@@ -79,6 +116,7 @@ def prepare(config: PrepareConfig) -> Manifest:
             cleaned=done.cleaned,
             decided=done.decided,
             named=named,
+            trimmed=done.trimmed,
             tokenizer=tokenizer,
             tokenized=tokenized,
             uploaded=uploaded,

@@ -9,9 +9,10 @@ from gristmill.stages import decide as deciding
 from gristmill.stages import find as finding
 from gristmill.stages import name as naming
 from gristmill.stages import sign as signing
+from gristmill.stages import spans
 from gristmill.stages.records import ranks_of
 from gristmill.types import Search, ShardRef, StageReport, Value
-from tasks.run import OPTIONS, each, in_worker, raise_failed, watch
+from tasks.run import OPTIONS, all_done, in_worker, watch
 
 if TYPE_CHECKING:
     from tasks.ingest import Ingested
@@ -24,10 +25,17 @@ class Reports(Value, frozen=True, kw_only=True):
 
 
 class Deduplicated(Value, frozen=True, kw_only=True):
-    """The verdict on all pieces, and the copies by name of those that have any."""
+    """The verdict on all pieces, the copies by name, and what is left to be tokenized."""
 
     decided: StageReport
     named: list[StageReport]
+    trimmed: list[StageReport]
+    """Pieces without their repeated spans; empty where no kind of span is looked for."""
+    pieces: list[StageReport]
+    """What is tokenized, under the verdict ``settled``."""
+    measured: list[StageReport]
+    """Where the lengths of their documents are."""
+    settled: StageReport
 
 
 @task(name="sign", task_run_name="sign-{cleaned.name}", tags={"sign", "dedup"}, **OPTIONS)
@@ -72,10 +80,79 @@ def drop_duplicates(ingested: "Ingested", config: PrepareConfig) -> Deduplicated
         watch.board.begin("find", len(planned))
     watch.board.begin("decide", 1)
     calls = [{"search": search, "ranks": ranks, "signed": signed, "config": config} for search in planned]
-    found = each(find, calls, config)
-    raise_failed(found)
+    found = all_done(find, calls, config)
     decided = decide(Reports(reports=found), [search.kind for search in planned], ranks, signed, config)
-    return Deduplicated(decided=decided, named=name_copies(decided, signed, config))
+    named = name_copies(decided, signed, config)
+    trimmed = drop_spans(ingested.cleaned, decided, ranks, config)
+    return Deduplicated(
+        decided=decided,
+        named=named,
+        trimmed=trimmed,
+        pieces=trimmed or ingested.cleaned,
+        measured=trimmed or ingested.signed,
+        settled=spans.settle(trimmed, config) if trimmed else decided,
+    )
+
+
+@task(name="sign_spans", task_run_name="sign-spans-{cleaned.name}", tags={"spans", "dedup"}, **OPTIONS)
+def sign_spans(place: int, cleaned: StageReport, decided: StageReport, config: PrepareConfig) -> StageReport:
+    """Signatures of the paragraphs or sentences of a piece."""
+    return in_worker("sign_spans", spans.sign_spans, config, place=place, cleaned=cleaned, decided=decided)
+
+
+@task(name="find_spans", task_run_name="find-spans-{number:05d}", tags={"spans", "dedup"}, **OPTIONS)
+def find_spans(number: int, count: int, ranks: list[int], signed: Reports, config: PrepareConfig) -> StageReport:
+    """The spans of one key range that stand earlier already."""
+    return in_worker(
+        "find_spans", spans.find_spans, config, number=number, count=count, ranks=ranks, signed=signed.reports
+    )
+
+
+@task(name="trim", task_run_name="trim-{cleaned.name}", tags={"spans", "dedup"}, **OPTIONS)
+def trim(
+    place: int,
+    cleaned: StageReport,
+    decided: StageReport,
+    rank: int,
+    signed: StageReport,
+    found: Reports,
+    config: PrepareConfig,
+) -> StageReport:
+    """A piece without its repeated spans."""
+    return in_worker(
+        "trim",
+        spans.trim,
+        config,
+        place=place,
+        cleaned=cleaned,
+        decided=decided,
+        rank=rank,
+        signed=signed,
+        found=found.reports,
+    )
+
+
+def drop_spans(
+    cleaned: list[StageReport], decided: StageReport, ranks: list[int], config: PrepareConfig
+) -> list[StageReport]:
+    """Sign, find and trim repeated spans of the kept documents; nothing where no kind of span is looked for."""
+    if not spans.kinds(config):
+        return []
+    pieces = [
+        {"place": place, "cleaned": report, "decided": decided, "config": config}
+        for place, report in enumerate(cleaned)
+    ]
+    watch.board.begin("sign_spans", len(pieces))
+    signed = all_done(sign_spans, pieces, config)
+    count = spans.span_ranges(signed)
+    common = {"count": count, "ranks": ranks, "signed": Reports(reports=signed), "config": config}
+    watch.board.begin("find_spans", count)
+    found = Reports(reports=all_done(find_spans, [{"number": number, **common} for number in range(count)], config))
+    watch.board.begin("trim", len(pieces))
+    calls = [
+        {**piece, "rank": ranks[place], "signed": signed[place], "found": found} for place, piece in enumerate(pieces)
+    ]
+    return all_done(trim, calls, config)
 
 
 def name_copies(decided: StageReport, signed: Reports, config: PrepareConfig) -> list[StageReport]:
@@ -87,6 +164,4 @@ def name_copies(decided: StageReport, signed: Reports, config: PrepareConfig) ->
         {"own": signed.reports[place], "place": place, "decided": decided, "signed": signed, "config": config}
         for place in places
     ]
-    named = each(name, calls, config)
-    raise_failed(named)
-    return named
+    return all_done(name, calls, config)

@@ -9,7 +9,7 @@ from gristmill.types import Plan, ShardRef, StageReport, Value, part_name
 from tasks.clean import clean
 from tasks.dedup import sign
 from tasks.fetch import fetch
-from tasks.run import OPTIONS, each, raise_failed, watch
+from tasks.run import OPTIONS, all_done, each, raise_failed, watch
 
 
 class Ingested(Value, frozen=True, kw_only=True):
@@ -89,6 +89,4 @@ def _big(used: dict[int, dict[str, StageReport]], plan: Plan, config: PrepareCon
     shards = len({call["shard"].index for call in calls})
     for stage in ("clean", "sign"):
         watch.board.extend(stage, len(calls) - shards)
-    results = each(ingest_piece, calls, config)
-    raise_failed(results)
-    return results
+    return all_done(ingest_piece, calls, config)

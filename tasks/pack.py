@@ -7,7 +7,7 @@ from gristmill.stages import pack as stage
 from gristmill.stages.layout import layout
 from gristmill.types import Layout, Piece, StageReport, Value
 from tasks.dedup import Reports
-from tasks.run import OPTIONS, each, in_worker, raise_failed, watch
+from tasks.run import OPTIONS, all_done, in_worker, watch
 from tasks.tokenize import Tokenized
 
 
@@ -29,6 +29,5 @@ def pack_pieces(tokenized: Tokenized, config: PrepareConfig) -> Packed:
     planned = layout(tokenized.shards, tokenized.arranged, config)
     watch.board.begin("pack", len(planned.pieces))
     common = {"tokenized": Reports(reports=tokenized.shards), "tokenizer": tokenized.tokenizer, "config": config}
-    pieces = each(pack, [{"piece": piece, **common} for piece in planned.pieces], config)
-    raise_failed(pieces)
+    pieces = all_done(pack, [{"piece": piece, **common} for piece in planned.pieces], config)
     return Packed(layout=planned, pieces=pieces)

@@ -29,6 +29,7 @@ def publish(
             cleaned=ingested.cleaned,
             decided=dropped.decided,
             named=dropped.named,
+            trimmed=dropped.trimmed,
             tokenizer=tokenized.tokenizer,
             tokenized=tokenized.shards,
             uploaded=uploaded,

@@ -110,6 +110,13 @@ def each(task: Task[..., Any], calls: list[Call], config: PrepareConfig) -> list
             raise
 
 
+def all_done(task: Task[..., Any], calls: list[Call], config: PrepareConfig) -> list[Any]:
+    """The results of ``each``; raises the first failure after all have been tried."""
+    results = each(task, calls, config)
+    raise_failed(results)
+    return results
+
+
 def raise_failed(results: list[Any]) -> None:
     """Raise the first exception among results; the others are named in a note."""
     failures = [result for result in results if isinstance(result, BaseException)]

@@ -8,8 +8,7 @@ from gristmill.stages import tokenize as stage
 from gristmill.stages import vocabulary as vocabularies
 from gristmill.types import StageReport, Value
 from tasks.dedup import Deduplicated, Reports
-from tasks.ingest import Ingested
-from tasks.run import OPTIONS, each, in_worker, raise_failed, watch
+from tasks.run import OPTIONS, all_done, in_worker, watch
 
 
 class Tokenized(Value, frozen=True, kw_only=True):
@@ -41,7 +40,7 @@ def tokenize(
     arranged: StageReport,
     config: PrepareConfig,
 ) -> StageReport:
-    """Encode the kept documents of one shard."""
+    """Encode the kept documents of one piece."""
     return in_worker(
         "tokenize",
         stage.tokenize,
@@ -54,16 +53,15 @@ def tokenize(
     )
 
 
-def tokenize_shards(ingested: Ingested, dropped: Deduplicated, config: PrepareConfig) -> Tokenized:
-    """Fan out over the pieces."""
-    decided = dropped.decided
+def tokenize_shards(dropped: Deduplicated, config: PrepareConfig) -> Tokenized:
+    """Fan out over the pieces that are left."""
+    pieces, settled = Reports(reports=dropped.pieces), dropped.settled
     watch.board.begin("vocabulary", 1)
     watch.board.begin("order", 1)
-    watch.board.begin("tokenize", len(ingested.cleaned))
-    tokenizer = vocabulary(Reports(reports=ingested.cleaned), decided, config)
-    arranged = order(Reports(reports=ingested.signed), decided, config)
-    common = {"decided": decided, "tokenizer": tokenizer, "arranged": arranged, "config": config}
-    calls = [{"place": place, "cleaned": cleaned, **common} for place, cleaned in enumerate(ingested.cleaned)]
-    shards = each(tokenize, calls, config)
-    raise_failed(shards)
+    watch.board.begin("tokenize", len(dropped.pieces))
+    tokenizer = vocabulary(pieces, settled, config)
+    arranged = order(Reports(reports=dropped.measured), settled, config)
+    common = {"decided": settled, "tokenizer": tokenizer, "arranged": arranged, "config": config}
+    calls = [{"place": place, "cleaned": cleaned, **common} for place, cleaned in enumerate(dropped.pieces)]
+    shards = all_done(tokenize, calls, config)
     return Tokenized(tokenizer=tokenizer, arranged=arranged, shards=shards)

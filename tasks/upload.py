@@ -7,7 +7,7 @@ from gristmill.stages import upload as stage
 from gristmill.types import PlannedFile, StageReport
 from tasks.dedup import Reports
 from tasks.pack import Packed
-from tasks.run import OPTIONS, each, in_worker, raise_failed, watch
+from tasks.run import OPTIONS, all_done, in_worker, watch
 from tasks.tokenize import Tokenized
 
 
@@ -29,6 +29,4 @@ def upload_files(packed: Packed, tokenized: Tokenized, config: PrepareConfig) ->
         }
         for file in packed.layout.files
     ]
-    uploaded = each(upload, calls, config)
-    raise_failed(uploaded)
-    return uploaded
+    return all_done(upload, calls, config)

@@ -20,6 +20,8 @@ class Results(Value, frozen=True, kw_only=True):
     cleaned: list[StageReport]
     decided: StageReport
     named: list[StageReport]
+    trimmed: list[StageReport]
+    """One a piece, or none where no kind of span is looked for."""
     tokenizer: StageReport
     tokenized: list[StageReport]
     uploaded: list[StageReport]
@@ -79,6 +81,8 @@ def _row(shard: ShardRef, read: StageReport, places: list[int], results: Results
     for place in places:
         dropped.update(results.cleaned[place].dropped)
         dropped.update(results.decided.details["dropped"][place])
+        if results.trimmed:
+            dropped.update(results.trimmed[place].dropped)
         dropped.update(results.tokenized[place].dropped)
     kept = sum(results.tokenized[place].docs_out for place in places)
     assert read.docs_in == kept + dropped.total() + read.quarantined
