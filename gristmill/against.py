@@ -34,8 +34,7 @@ def compare(output: str, config: PrepareConfig) -> list[str]:
 
 
 def _other_rules(folder: Path, manifest: Manifest, config: PrepareConfig) -> list[str]:
-    identity = config.identity()
-    changed = sorted(key for key in identity if identity[key] != manifest.config.get(key))
+    changed = sorted(key for key, part in config.parts().items() if part != manifest.config_parts.get(key))
     return [f"{folder}: made with other {', '.join(changed)} than the given configuration"] if changed else []
 
 

@@ -72,6 +72,11 @@ class PrepareConfig(BaseModel):
     dedup: list[Annotated[DedupKind, Room("dedup")]] = several(
         "dedup", "exact", description="Duplicate removal, in order."
     )
+    keep_copy: Literal["first", "content"] = Field(
+        "first",
+        description="Which of several copies stays, within the highest source priority: the first in document order, "
+        "or the one whose text has the smallest hash, whatever the files are called.",
+    )
     tokenizer: Annotated[Tokenizer, Room("tokenizers")] = one("tokenizers", "train", "Where ids come from.")
     split: Annotated[Split, Room("splits", default="fraction")] = one("splits", "fraction", "What is held out.")
     ordering: Annotated[Ordering, Room("ordering")] = one("ordering", "hashed", "Order of documents in the output.")
@@ -120,10 +125,12 @@ class PrepareConfig(BaseModel):
         return self.cleaning if own is None else own
 
     def check_rules(self) -> None:
-        """Raises ``ConfigError`` where a cleaner cannot run on this machine."""
+        """Raises ``ConfigError`` where a cleaner or a dedup kind cannot run on this machine."""
         for source in self.sources:
             for cleaner in self.rules(source.label):
                 cleaner.check()
+        for kind in self.dedup:
+            kind.check()
 
     def identity(self) -> dict[str, Any]:
         """What determines the bytes: every plugin's settings and version; ``cleaning`` holds the rules by source.
@@ -143,7 +150,19 @@ class PrepareConfig(BaseModel):
 
     def fingerprint(self) -> str:
         """32 hex digits of ``identity``."""
-        return hashlib.sha256(msgspec.json.encode(self.identity(), order="deterministic")).hexdigest()[:32]
+        return _digest(self.identity())
+
+    def parts(self) -> dict[str, str]:
+        """A fingerprint of each key of ``identity``: what has changed is told from what has not."""
+        return {key: _digest(value) for key, value in self.identity().items()}
+
+    def settings(self) -> dict[str, Any]:
+        """The configuration as a file would hold it, every default written out, without ``execution`` and ``output``."""
+        return self.model_dump(mode="json", exclude={"execution", "output"})
+
+
+def _digest(document: Any) -> str:
+    return hashlib.sha256(msgspec.json.encode(document, order="deterministic")).hexdigest()[:32]
 
 
 def _distinct(key: str, names: list[str], remedy: str) -> None:

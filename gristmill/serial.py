@@ -69,9 +69,10 @@ def ingest(config: PrepareConfig) -> Ingested:
     check_usable(len(shards), failed)
     check_quarantined(fetched, config)
     planned = searches(signed, config)
-    ranks = ranks_of(signed, [config.source(shards[report.shard].source).priority for report in signed])
+    priorities = [config.source(shards[report.shard].source).priority for report in signed]
+    ranks = ranks_of(signed, priorities)
     found = [find(search, ranks, signed, config) for search in planned]
-    decided = decide(found, [search.kind for search in planned], ranks, signed, config)
+    decided = decide(found, [search.kind for search in planned], ranks, priorities, signed, config)
     trimmed = _trimmed(cleaned, decided, ranks, config) if span_kinds(config) else []
     return Ingested(
         shards=shards,

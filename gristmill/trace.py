@@ -52,23 +52,12 @@ def trace(output: str, document: str) -> list[Trace]:
     """
     folder = storage.local(output)
     manifest = read_manifest(folder)
-    config = rebuilt(manifest)
+    config = configuration.parse(manifest.config, "manifest")
     copies = _copies(folder, document)
     found = _find(manifest, config, document, [row["shard"] for row in copies])
     if not found:
         raise InputError(f"{document!r}: no document with this id in the {len(manifest.source_shards)} input shards")
     return [_traced(place, documents, manifest, config, copies) for place, documents in found]
-
-
-def rebuilt(manifest: Manifest) -> PrepareConfig:
-    """The configuration that a manifest records."""
-    return configuration.parse(_without_versions(manifest.config), "manifest")
-
-
-def _without_versions(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_versions(entry) for key, entry in value.items() if key != "version"}
-    return [_without_versions(entry) for entry in value] if isinstance(value, list) else value
 
 
 def _copies(folder: Path, document: str) -> list[dict[str, Any]]:

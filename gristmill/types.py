@@ -259,7 +259,10 @@ class Manifest(Value, frozen=True, kw_only=True):
     dataset: str
     code_version: str
     config: dict[str, Any]
+    """As a configuration file would hold it, every default written out."""
     config_fingerprint: str
+    config_parts: dict[str, str]
+    """A fingerprint of what each key of the configuration does to the bytes."""
     tokenizer: TokenizerRecord
     dtype: str
     eot_side: dict[str, str]

@@ -51,10 +51,24 @@ def find(search: Search, ranks: list[int], signed: Reports, config: PrepareConfi
 
 
 @task(name="decide", task_run_name="decide", tags={"decide", "dedup"}, **OPTIONS)
-def decide(found: Reports, kinds: list[int], ranks: list[int], signed: Reports, config: PrepareConfig) -> StageReport:
+def decide(
+    found: Reports,
+    kinds: list[int],
+    ranks: list[int],
+    priorities: list[int],
+    signed: Reports,
+    config: PrepareConfig,
+) -> StageReport:
     """Cluster the pairs; one verdict for every piece."""
     return in_worker(
-        "decide", deciding.decide, config, found=found.reports, kinds=kinds, ranks=ranks, signed=signed.reports
+        "decide",
+        deciding.decide,
+        config,
+        found=found.reports,
+        kinds=kinds,
+        ranks=ranks,
+        priorities=priorities,
+        signed=signed.reports,
     )
 
 
@@ -81,7 +95,7 @@ def drop_duplicates(ingested: "Ingested", config: PrepareConfig) -> Deduplicated
     watch.board.begin("decide", 1)
     calls = [{"search": search, "ranks": ranks, "signed": signed, "config": config} for search in planned]
     found = all_done(find, calls, config)
-    decided = decide(Reports(reports=found), [search.kind for search in planned], ranks, signed, config)
+    decided = decide(Reports(reports=found), [search.kind for search in planned], ranks, priorities, signed, config)
     named = name_copies(decided, signed, config)
     trimmed = drop_spans(ingested.cleaned, decided, ranks, config)
     return Deduplicated(

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gristmill import plugins
-from gristmill.tokenizers.base import Tokenizer
+from gristmill.stages.recall import published_encoder
 from gristmill.types import Manifest
 
 WINDOW_IDS = 64
@@ -14,10 +13,7 @@ SEED = 1
 
 def windows(output: Path, manifest: Manifest, count: int = 3) -> list[str]:
     """``count`` decoded windows of 64 ids from seeded random places of the first published file."""
-    settings = {key: value for key, value in manifest.config["tokenizer"].items() if key != "version"}
-    tokenizer = plugins.load("tokenizers", settings)
-    assert isinstance(tokenizer, Tokenizer)
-    encoder = tokenizer.load(output / "tokenizer")
+    encoder = published_encoder(output, manifest)
     file = manifest.files[0]
     dtype = np.dtype(manifest.dtype).newbyteorder("<")
     header = file.bytes - file.tokens * dtype.itemsize

@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from gristmill import against, config
+from gristmill import against, config, copies
 from gristmill.commands import failing_clearly
 from gristmill.errors import ConfigError
 from gristmill.stages.verify import Verified, verify, verify_bin
@@ -17,6 +17,7 @@ EPILOG = """\
 examples:
   python flows/verify.py out/web-2026
   python flows/verify.py out/web-2026 --against web.yaml
+  python flows/verify.py out/web-2026 --copies
   python flows/verify.py --bin train.bin --vocab-size 50257 --eot 50256
 
 exit status: 0 all is as recorded, 1 something differs (named on stderr), 2 the request cannot be carried out
@@ -37,6 +38,11 @@ def parser() -> argparse.ArgumentParser:
         "--against",
         metavar="CONFIG",
         help="also read the input again and compare every id with the reference tokenizer (uses the temporary folder)",
+    )
+    found.add_argument(
+        "--copies",
+        action="store_true",
+        help="also decode all documents and look for copies among them (uses the temporary folder)",
     )
     found.add_argument("--bin", metavar="FILE", help="check a bare file of ids instead")
     found.add_argument("--vocab-size", type=int, metavar="N", help="with --bin: ids must be below N")
@@ -64,6 +70,8 @@ def _verify(options: argparse.Namespace) -> int:
     differences = []
     if options.against is not None and not found.problems:
         differences = against.compare(options.output, config.read(options.against, {}))
+    if options.copies and not found.problems:
+        differences += copies.look(options.output)
     return _show(found, options.output, differences)
 
 

@@ -3,6 +3,7 @@
 
 from typing import ClassVar, Literal
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 
@@ -19,10 +20,15 @@ class Signatures(Value, frozen=True, kw_only=True):
     """``(documents, width)``, any unsigned dtype: what ``confirmed`` compares."""
     valid: np.ndarray
     """bool, ``(documents,)``: False for a document that can be no copy (shorter than a shingle, no words)."""
+    sets: list[np.ndarray] = msgspec.field(default_factory=list)
+    """Where ``compares_sets``: for each document the sorted, distinct uint64 hashes that it is made of."""
 
 
 class DedupKind(Plugin):
     """One entry of ``dedup`` in a configuration: a ``Dedup``, a ``Screen`` or a ``SpanDedup``."""
+
+    def check(self) -> None:
+        """Raises ``ConfigError`` when something that it needs is not on this machine."""
 
 
 class Dedup(DedupKind):
@@ -45,6 +51,14 @@ class Dedup(DedupKind):
 
     def confirmed(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         """bool, ``(pairs,)``: whether the candidates with these rows of ``check`` (``(pairs, width)``) are copies."""
+        raise NotImplementedError
+
+    def compares_sets(self) -> bool:
+        """Whether confirmed pairs are compared once more, by their ``sets``."""
+        return False
+
+    def confirmed_by_sets(self, first: np.ndarray, second: np.ndarray) -> bool:
+        """Whether two documents with these ``sets`` are copies."""
         raise NotImplementedError
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -14,7 +14,7 @@ from gristmill import storage
 from gristmill.columns import strings
 from gristmill.dedup._shingles import shingles
 from gristmill.dedup.base import Match, Screen
-from gristmill.errors import InputError
+from gristmill.errors import ConfigError, InputError
 
 
 class Decontaminate(Screen):
@@ -28,11 +28,15 @@ class Decontaminate(Screen):
     paths: list[str] = Field(min_length=1, description="Files of evaluation texts: .jsonl or plain text.")
     ngram: int = Field(13, ge=1, le=1000, description="Words of a run that is too much to share.")
 
-    version: ClassVar[int] = 1
+    def check(self) -> None:
+        for path in self.paths:
+            if not Path(path).is_file():
+                raise ConfigError(f"decontaminate: {path}: no such file; paths are .jsonl or plain text files")
 
     def identity(self) -> dict[str, Any]:
-        """With the sums of the files: other evaluation texts are another rule."""
-        return {**super().identity(), "sha256": [storage.digest(Path(path)) for path in self.paths]}
+        """With the sums of the files that are there: other evaluation texts are another rule."""
+        sums = [storage.digest(Path(path)) if Path(path).is_file() else "" for path in self.paths]
+        return {**super().identity(), "sha256": sums}
 
     def matches(self, documents: pa.RecordBatch) -> list[Match]:
         hashes, owners, names = _evaluation(tuple(self.paths), self.ngram)

@@ -1,5 +1,6 @@
 """Cluster the pairs of copies, and say for every piece which documents go and which one each repeats."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -20,9 +21,15 @@ NO_PLACE = 0xFFFFFFFF
 
 
 def decide(
-    found: list[StageReport], kinds: list[int], ranks: list[int], signed: list[StageReport], config: PrepareConfig
+    found: list[StageReport],
+    kinds: list[int],
+    ranks: list[int],
+    priorities: list[int],
+    signed: list[StageReport],
+    config: PrepareConfig,
 ) -> StageReport:
-    """Write ``verdicts``: ``VERDICT`` records by piece and row. ``kinds`` holds the dedup kind of each search.
+    """Write ``verdicts``: ``VERDICT`` records by piece and row. ``kinds`` holds the dedup kind of each
+    search, ``priorities`` the source priority of each piece.
 
     ``details`` holds, per piece, the ``offsets`` of its records (one more than pieces), the ``documents`` and
     ``characters`` kept, what was ``dropped`` by reason and how many are only ``reported``.
@@ -31,12 +38,14 @@ def decide(
         "found": [report.fingerprint for report in found],
         "signed": [report.fingerprint for report in signed],
         "ranks": ranks,
+        "keep": [config.keep_copy, *(priorities if config.keep_copy == "content" else [])],
     }
 
     def produce(folder: Path, key: str) -> StageReport:
         screened = _screened(signed, config)
         edges = [_without(mapped(report, "edges", EDGE), screened, ranks) for report in found]
-        places, verdicts = _sorted(_verdicts(edges, kinds, ranks), screened)
+        verdicts_of_pairs = _verdicts(edges, kinds, ranks, _choice(ranks, priorities, signed, config))
+        places, verdicts = _sorted(verdicts_of_pairs, screened)
         offsets = np.searchsorted(places, np.arange(len(signed) + 1)).tolist()
         reasons = reasons_of(config)
         documents, kept_characters, dropped = [], [], []
@@ -115,15 +124,44 @@ def _sorted(*parts: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarr
     return places[order], records[order]
 
 
-def _verdicts(edges: list[np.ndarray], kinds: list[int], ranks: list[int]) -> tuple[np.ndarray, np.ndarray]:
+def _choice(
+    ranks: list[int], priorities: list[int], signed: list[StageReport], config: PrepareConfig
+) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """A function of nodes and labels (index of the first node of each one's cluster) that gives for each node the index
+    of the one that stays."""
+    if config.keep_copy == "first":
+        return lambda _, labels: labels
+    contents = {rank: mapped(report, "content", np.dtype("<u8")) for rank, report in zip(ranks, signed, strict=True)}
+    priority_of = np.array(priorities, np.int64)[np.argsort(ranks)]
+
+    def chosen(nodes: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        owners, rows = (nodes >> np.uint64(32)).astype(np.int64), nodes & LOW
+        content = np.empty(len(nodes), np.uint64)
+        for owner in np.unique(owners).tolist():
+            here = np.flatnonzero(owners == owner)
+            content[here] = contents[owner][rows[here]]
+        order = np.lexsort((nodes, content, -priority_of[owners], labels))
+        clusters, first = np.unique(labels[order], return_index=True)
+        best: np.ndarray = order[first][np.searchsorted(clusters, labels)]
+        return best
+
+    return chosen
+
+
+def _verdicts(
+    edges: list[np.ndarray],
+    kinds: list[int],
+    ranks: list[int],
+    choice: Callable[[np.ndarray, np.ndarray], np.ndarray],
+) -> tuple[np.ndarray, np.ndarray]:
     """Places and ``VERDICT`` records of all documents that repeat another."""
     nodes = np.empty(0, np.uint64)
     for part in edges:
         nodes = np.unique(np.concatenate([nodes, part["first"], part["second"]]))
-    labels = components(nodes, ((part["first"], part["second"]) for part in edges))
+    stays = choice(nodes, components(nodes, ((part["first"], part["second"]) for part in edges)))
     kind = _finders(nodes, edges, kinds)
-    gone = np.flatnonzero(labels != np.arange(len(nodes)))
-    kept = nodes[labels[gone]]
+    gone = np.flatnonzero(stays != np.arange(len(nodes)))
+    kept = nodes[stays[gone]]
     place_of = np.argsort(ranks) if ranks else np.empty(0, int)
     places = place_of[(nodes[gone] >> np.uint64(32)).astype(np.int64)]
     found = np.empty(len(gone), VERDICT)

@@ -110,7 +110,25 @@ def _confirmed(plugin: Dedup, pairs: np.ndarray, kind: int, ranks: list[int], si
         chunk = pairs[start : start + CONFIRM_PAIRS]
         rows = [_rows(checks, plugin.check_dtype(), chunk[name]) for name in ("first", "second")]
         kept[start : start + CONFIRM_PAIRS] = plugin.confirmed(rows[0], rows[1])
-    return pairs[kept]
+    return _confirmed_by_sets(plugin, pairs[kept], kind, ranks, signed) if plugin.compares_sets() else pairs[kept]
+
+
+def _confirmed_by_sets(
+    plugin: Dedup, pairs: np.ndarray, kind: int, ranks: list[int], signed: list[StageReport]
+) -> np.ndarray:
+    """The pairs whose sets confirm what their signatures suggest."""
+    hashes = {rank: mapped(report, f"{kind}.sets", np.dtype("<u8")) for rank, report in zip(ranks, signed, strict=True)}
+    ends = {rank: mapped(report, f"{kind}.ends", np.dtype("<i8")) for rank, report in zip(ranks, signed, strict=True)}
+
+    def members(node: int) -> np.ndarray:
+        rank, row = node >> 32, node & 0xFFFFFFFF
+        found: np.ndarray = hashes[rank][ends[rank][row] : ends[rank][row + 1]]
+        return found
+
+    nodes = zip(pairs["first"].tolist(), pairs["second"].tolist(), strict=True)
+    kept = [plugin.confirmed_by_sets(members(first), members(second)) for first, second in nodes]
+    confirmed: np.ndarray = pairs[np.array(kept, bool)]
+    return confirmed
 
 
 def _rows(checks: dict[int, np.ndarray], dtype: np.dtype, nodes: np.ndarray) -> np.ndarray:

@@ -27,8 +27,7 @@ def check_output(config: PrepareConfig, shards: list[ShardRef]) -> None:
     remedy = "choose another --output"
     if found.dataset != config.dataset:
         raise ConfigError(f"{path.parent} holds data set {found.dataset!r}, not {config.dataset!r}; {remedy}")
-    identity = config.identity()
-    changed = sorted(key for key in identity if identity[key] != found.config.get(key))
+    changed = sorted(key for key, part in config.parts().items() if part != found.config_parts.get(key))
     if changed:
         raise ConfigError(f"{path.parent} holds {found.dataset!r} made with other {', '.join(changed)}; {remedy}")
     before = {_place(shard) for shard in found.source_shards}

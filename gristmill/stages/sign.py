@@ -7,6 +7,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import xxhash
 
 from gristmill import ledger, progress, storage
 from gristmill.config import PrepareConfig
@@ -26,29 +27,34 @@ def inputs(cleaned: str, config: PrepareConfig) -> dict[str, Any]:
 def sign(shard: ShardRef, cleaned: StageReport, config: PrepareConfig) -> StageReport:
     """Write the signatures of a piece.
 
-    ``<n>.bands``, for each dedup kind: per band the ``BAND`` records of its valid documents sorted by (key, row), bands
-    back to back; ``details["valid"]`` is their number a band. ``<n>.check``: a row of ``check_dtype`` a document.
-    ``<n>.matches``, for each screen. ``characters``: int64 code points of each document. ``ids``: an Arrow file that
-    can be mapped.
+    For each dedup kind: ``<n>.bands``, per band the ``BAND`` records of its valid documents sorted by (key, row), bands
+    back to back (``details["valid"]`` is their number a band); ``<n>.check``, a row of ``check_dtype`` a document;
+    ``<n>.sets`` and ``<n>.ends``, where sets are compared. For each screen ``<n>.matches``. For all ``characters``,
+    int64 code points of each document; ``content``, uint64 hash of each text; ``ids``, an Arrow file to be mapped.
     """
 
     def produce(folder: Path, key: str) -> StageReport:
         kinds = {n: _Kind(kind, folder / str(n)) for n, kind in enumerate(config.dedup) if isinstance(kind, Dedup)}
         screens = {n: _Matches(kind) for n, kind in enumerate(config.dedup) if isinstance(kind, Screen)}
         ids = DocumentWriter(folder / "ids", compressed=False)
-        with storage.Writer(folder / "characters") as lengths:
+        with storage.Writer(folder / "characters") as lengths, storage.Writer(folder / "content") as content:
             for batch in batches(cleaned.artifacts["documents"].uri):
                 texts = batch.column("text")
                 ids.write(batch.select(["id"]))
                 lengths.write(pc.utf8_length(texts).to_numpy().astype("<i8").tobytes())
+                content.write(_hashes(texts).tobytes())
                 for kind in kinds.values():
                     kind.add(kind.plugin.sign(batch))
                 for screen in screens.values():
                     screen.add(batch)
                 progress.advance(len(texts), texts.nbytes)
-        artifacts = {"characters": lengths.artifact, "ids": ids.close(pa.schema([DOCUMENT_SCHEMA.field("id")]))}
+        artifacts = {
+            "characters": lengths.artifact,
+            "content": content.artifact,
+            "ids": ids.close(pa.schema([DOCUMENT_SCHEMA.field("id")])),
+        }
         for number, kind in kinds.items():
-            artifacts[f"{number}.bands"], artifacts[f"{number}.check"] = kind.close()
+            artifacts |= {f"{number}.{ending}": artifact for ending, artifact in kind.close().items()}
         for number, screen in screens.items():
             artifacts[f"{number}.matches"] = screen.write(folder / f"{number}.matches")
         return StageReport(
@@ -65,6 +71,10 @@ def sign(shard: ShardRef, cleaned: StageReport, config: PrepareConfig) -> StageR
         )
 
     return ledger.run(config.execution.work, "sign", shard.index, inputs(cleaned.fingerprint, config), produce)
+
+
+def _hashes(texts: pa.StringArray) -> np.ndarray:
+    return np.array([xxhash.xxh3_64_intdigest(text.encode()) for text in texts.to_pylist()], "<u8")
 
 
 class _Matches:
@@ -100,16 +110,23 @@ class _Kind:
         self._keys: list[np.ndarray] = [np.empty((0, plugin.band_count()), np.uint64)]
         self._places: list[np.ndarray] = [np.empty(0, np.uint32)]
         self._check = storage.Writer(path.with_suffix(".check"))
+        self._sets = storage.Writer(path.with_suffix(".sets")) if plugin.compares_sets() else None
+        self._ends = [0]
 
     def add(self, signatures: Signatures) -> None:
         self._check.write(signatures.check.astype(self.plugin.check_dtype().base, copy=False).tobytes())
+        for members in signatures.sets:
+            assert self._sets is not None
+            self._sets.write(members.tobytes())
+            self._ends.append(self._ends[-1] + len(members))
         places = np.flatnonzero(signatures.valid)
         self._keys.append(signatures.bands[places])
         self._places.append((places + self._rows).astype(np.uint32))
         self._rows += len(signatures.valid)
         self.valid += len(places)
 
-    def close(self) -> tuple[Artifact, Artifact]:
+    def close(self) -> dict[str, Artifact]:
+        """The files by the ending of their name."""
         self._check.close()
         keys, rows = np.concatenate(self._keys), np.concatenate(self._places)
         records = np.empty(len(rows), BAND)
@@ -118,4 +135,9 @@ class _Kind:
                 order = np.argsort(keys[:, band], kind="stable")  # rows ascend already
                 records["key"], records["row"] = keys[order, band], rows[order]
                 out.write(records.tobytes())
-        return out.artifact, self._check.artifact
+        files = {"bands": out.artifact, "check": self._check.artifact}
+        if self._sets is not None:
+            self._sets.close()
+            ends = np.array(self._ends, "<i8").tobytes()
+            files |= {"sets": self._sets.artifact, "ends": storage.write(self._path.with_suffix(".ends"), ends)}
+        return files

@@ -49,7 +49,7 @@ def verify(output: str) -> Verified:
 def format_of(manifest: Manifest, kind: str) -> Format:
     """The format plugin that wrote files of this kind."""
     settings = next(entry for entry in manifest.config["formats"] if entry["kind"] == kind)
-    loaded = plugins.load("formats", {key: value for key, value in settings.items() if key != "version"})
+    loaded = plugins.load("formats", settings)
     assert isinstance(loaded, Format)
     return loaded
 

@@ -50,8 +50,9 @@ def manifest(**changes: Any) -> Manifest:
         manifest_version=1,
         dataset="demo",
         code_version="0",
-        config={"split": {"kind": "fraction", "fraction": 0.01, "version": 1}},
+        config={"split": {"kind": "fraction", "fraction": 0.01}},
         config_fingerprint="f" * 32,
+        config_parts={"split": "e" * 32},
         tokenizer=TokenizerRecord(
             kind="train", name="trained bpe 300", file="tokenizer.json", sha256="ef" * 32, vocab_size=300, eot_id=0,
             fast_path="fastokens 1", documents_compared=17,

@@ -1,0 +1,54 @@
+"""Look for copies among the documents that a data set published, from its tokens alone."""
+
+import tempfile
+
+import numpy as np
+
+from gristmill import config as configuration
+from gristmill import storage
+from gristmill.config import PrepareConfig
+from gristmill.manifest import read_manifest
+from gristmill.stages.find import find, searches
+from gristmill.stages.recall import earlier_files, recall
+from gristmill.stages.records import EDGE, mapped
+from gristmill.stages.sign import sign
+from gristmill.types import ShardRef, StageReport
+
+COMPARED = ("exact", "minhash")
+"""The kinds that need nothing but the text: tokens have no URL."""
+
+
+def look(output: str) -> list[str]:
+    """Decode every published document in a temporary folder, sign it anew with the dedup kinds of the manifest, and
+    name each kind that still finds pairs, and each that finds one between validation and train."""
+    manifest = read_manifest(storage.local(output))
+    with tempfile.TemporaryDirectory(prefix="gristmill-verify-") as work:
+        settings = {**manifest.config, "execution": {"work": work}}
+        settings["dedup"] = [kind for kind in settings["dedup"] if kind["kind"] in COMPARED]
+        config = configuration.parse(settings, "manifest")
+        files = earlier_files(output)
+        recalled = [recall(output, path, number, config) for number, path in enumerate(files)]
+        signed = [sign(_shard(report), report, config) for report in recalled]
+        splits = [next(file.split for file in manifest.files if file.path == path) for path in files]
+        return _faults(output, signed, splits, config)
+
+
+def _faults(output: str, signed: list[StageReport], splits: list[str], config: PrepareConfig) -> list[str]:
+    ranks = list(range(len(signed)))
+    validation = np.array([split != "train" for split in splits])
+    problems = []
+    for search in searches(signed, config):
+        edges = mapped(find(search, ranks, signed, config), "edges", EDGE)
+        first, second = (validation[(edges[name] >> np.uint64(32)).astype(np.int64)] for name in ("first", "second"))
+        across = int((first != second).sum())
+        kind = config.dedup[search.kind].kind()
+        if len(edges):
+            problems.append(
+                f"{output}: {len(edges)} pairs of {kind} copies among the published documents, {across} of them "
+                "between validation and train; expected none"
+            )
+    return problems
+
+
+def _shard(report: StageReport) -> ShardRef:
+    return ShardRef(index=report.shard, source="", uri="", size=0, identity="")

@@ -1,0 +1,99 @@
+"""Published documents as text again, from their tokens: what earlier data is compared by."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from gristmill import ledger, plugins, progress, storage
+from gristmill.columns import strings
+from gristmill.config import PrepareConfig
+from gristmill.errors import ConfigError
+from gristmill.manifest import read_manifest
+from gristmill.stages._arrow import DocumentWriter, characters
+from gristmill.stages.verify import format_of
+from gristmill.tokenizers.base import Encoder, Tokenizer
+from gristmill.types import DOCUMENT_SCHEMA, Manifest, PublishedFile, StageReport
+
+BATCH_DOCUMENTS = 1024
+
+
+def earlier_files(output: str) -> list[str]:
+    """The published files, by path, that hold every document of a data set once: those of its first format that
+    separates documents. Raises ``ConfigError`` when there is no such format."""
+    manifest = read_manifest(storage.local(output))
+    kind = next((kind for kind, side in manifest.eot_side.items() if side != "none"), None)
+    if kind is None:
+        raise ConfigError(f"{output}: no format with an end-of-text token, so its documents cannot be told apart")
+    return [file.path for file in manifest.files if file.format == kind]
+
+
+def recall(output: str, path: str, number: int, config: PrepareConfig) -> StageReport:
+    """Write ``documents.arrow`` with the documents of one published file; ids are ``<output>/<path>#<place>``.
+
+    The report looks like one of ``clean``, so that ``sign`` takes it.
+    """
+    folder = storage.local(output)
+    manifest = read_manifest(folder)
+    file = next(entry for entry in manifest.files if entry.path == path)
+
+    def produce(work: Path, key: str) -> StageReport:
+        out = DocumentWriter(work / "documents.arrow")
+        count = size = 0
+        for texts in _texts(folder, file, manifest):
+            ids = [f"{output}/{path}#{count + place}" for place in range(len(texts))]
+            columns = [strings(ids), strings(texts), strings([file.split] * len(texts))]
+            batch = pa.RecordBatch.from_arrays(columns, schema=DOCUMENT_SCHEMA)
+            out.write(batch)
+            count, size = count + len(texts), size + characters(batch.column("text"))
+            progress.advance(len(texts), batch.column("text").nbytes)
+        return StageReport(
+            stage="recall",
+            shard=number,
+            fingerprint=key,
+            docs_in=count,
+            docs_out=count,
+            chars_in=size,
+            chars_out=size,
+            artifacts={"documents": out.close(DOCUMENT_SCHEMA)},
+        )
+
+    determined = {"file": file.sha256, "tokenizer": manifest.tokenizer.sha256, "name": f"{output}/{path}"}
+    return ledger.run(config.execution.work, "recall", number, determined, produce)
+
+
+def published_encoder(folder: Path, manifest: Manifest) -> Encoder:
+    """The tokenizer archived with a data set."""
+    tokenizer = plugins.load("tokenizers", manifest.config["tokenizer"])
+    assert isinstance(tokenizer, Tokenizer)
+    return tokenizer.load(folder / "tokenizer")
+
+
+def _texts(folder: Path, file: PublishedFile, manifest: Manifest) -> Iterator[list[str]]:
+    """The documents of a file in order, some at a time."""
+    encoder = published_encoder(folder, manifest)
+    format = format_of(manifest, file.format)
+    blocks = format.blocks(folder / file.path, np.dtype(manifest.dtype).newbyteorder("<"))
+    pending: list[str] = []
+    for ids in _documents(blocks, manifest.tokenizer.eot_id, format.eot):
+        pending.append(encoder.decode(ids))
+        if len(pending) == BATCH_DOCUMENTS:
+            yield pending
+            pending = []
+    yield pending
+
+
+def _documents(blocks: Iterator[np.ndarray], eot_id: int | None, side: str) -> Iterator[np.ndarray]:
+    """The ids of each document, its end-of-text id taken off; a document may lie in several blocks."""
+    rest: list[np.ndarray] = []
+    started = side == "append"
+    for block in blocks:
+        position = 0
+        for end in np.flatnonzero(block == eot_id).tolist():
+            if started:
+                yield np.concatenate([*rest, block[position:end]])
+            started, rest, position = True, [], end + 1
+        rest.append(block[position:])
+    if side == "prepend" and started:
+        yield np.concatenate(rest)
