@@ -10,10 +10,12 @@ import msgspec
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from gristmill import storage
 from gristmill.cleaning.base import Cleaner
 from gristmill.dedup.base import DedupKind
 from gristmill.errors import ConfigError
 from gristmill.formats.base import Format
+from gristmill.manifest import seal_of
 from gristmill.ordering.base import Ordering
 from gristmill.packing.base import Packing
 from gristmill.plugins import Plugin, Room, explain, load
@@ -72,6 +74,9 @@ class PrepareConfig(BaseModel):
     dedup: list[Annotated[DedupKind, Room("dedup")]] = several(
         "dedup", "exact", description="Duplicate removal, in order."
     )
+    against: list[str] = Field(
+        [], description="Published data sets whose documents count as earlier: new data never repeats them."
+    )
     keep_copy: Literal["first", "content"] = Field(
         "first",
         description="Which of several copies stays, within the highest source priority: the first in document order, "
@@ -125,19 +130,22 @@ class PrepareConfig(BaseModel):
         return self.cleaning if own is None else own
 
     def check_rules(self) -> None:
-        """Raises ``ConfigError`` where a cleaner or a dedup kind cannot run on this machine."""
+        """Raises ``ConfigError`` where something that the rules need is not on this machine."""
         for source in self.sources:
             for cleaner in self.rules(source.label):
                 cleaner.check()
         for kind in self.dedup:
             kind.check()
+        for output in self.against:
+            if not seal_of(storage.local(output)):
+                raise ConfigError(f"against: {output}: no manifest.json there; name the folder of a finished data set")
 
     def identity(self) -> dict[str, Any]:
         """What determines the bytes: every plugin's settings and version; ``cleaning`` holds the rules by source.
         ``execution`` and ``output`` are left out: they say how and where, and the same bytes must come out whatever
         they are."""
         document: dict[str, Any] = {}
-        for name in sorted(set(type(self).model_fields) - {"cleaning", "execution", "output"}):
+        for name in sorted(set(type(self).model_fields) - {"against", "cleaning", "execution", "output"}):
             value = getattr(self, name)
             if isinstance(value, list):
                 document[name] = [plugin.identity() for plugin in value]
@@ -146,6 +154,7 @@ class PrepareConfig(BaseModel):
         document["cleaning"] = {
             source.label: [cleaner.identity() for cleaner in self.rules(source.label)] for source in self.sources
         }
+        document["against"] = [seal_of(storage.local(output)) for output in self.against]
         return document
 
     def fingerprint(self) -> str:
@@ -157,7 +166,7 @@ class PrepareConfig(BaseModel):
         return {key: _digest(value) for key, value in self.identity().items()}
 
     def settings(self) -> dict[str, Any]:
-        """The configuration as a file would hold it, every default written out, without ``execution`` and ``output``."""
+        """As a file would hold it, every default written out, without ``execution`` and ``output``."""
         return self.model_dump(mode="json", exclude={"execution", "output"})
 
 

@@ -9,10 +9,10 @@ from gristmill import storage
 from gristmill.config import PrepareConfig
 from gristmill.manifest import read_manifest
 from gristmill.stages.find import find, searches
-from gristmill.stages.recall import earlier_files, recall
+from gristmill.stages.recall import document_files, earlier_shard, recall
 from gristmill.stages.records import EDGE, mapped
 from gristmill.stages.sign import sign
-from gristmill.types import ShardRef, StageReport
+from gristmill.types import StageReport
 
 COMPARED = ("exact", "minhash")
 """The kinds that need nothing but the text: tokens have no URL."""
@@ -23,12 +23,12 @@ def look(output: str) -> list[str]:
     name each kind that still finds pairs, and each that finds one between validation and train."""
     manifest = read_manifest(storage.local(output))
     with tempfile.TemporaryDirectory(prefix="gristmill-verify-") as work:
-        settings = {**manifest.config, "execution": {"work": work}}
+        settings = {**manifest.config, "execution": {"work": work}, "against": []}
         settings["dedup"] = [kind for kind in settings["dedup"] if kind["kind"] in COMPARED]
         config = configuration.parse(settings, "manifest")
-        files = earlier_files(output)
+        files = document_files(output)
         recalled = [recall(output, path, number, config) for number, path in enumerate(files)]
-        signed = [sign(_shard(report), report, config) for report in recalled]
+        signed = [sign(earlier_shard(report.shard), report, config) for report in recalled]
         splits = [next(file.split for file in manifest.files if file.path == path) for path in files]
         return _faults(output, signed, splits, config)
 
@@ -48,7 +48,3 @@ def _faults(output: str, signed: list[StageReport], splits: list[str], config: P
                 "between validation and train; expected none"
             )
     return problems
-
-
-def _shard(report: StageReport) -> ShardRef:
-    return ShardRef(index=report.shard, source="", uri="", size=0, identity="")

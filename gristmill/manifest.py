@@ -22,6 +22,11 @@ def _digest(manifest: Manifest) -> str:
     return hashlib.sha256(msgspec.json.encode(bare, order="deterministic")).hexdigest()
 
 
+def seal_of(output: Path) -> str:
+    """The seal of a data set's manifest; empty where there is none."""
+    return read_manifest(output).sha256 if (output / MANIFEST).exists() else ""
+
+
 def read_manifest(output: Path) -> Manifest:
     """The sealed manifest of a data set.
 

@@ -12,7 +12,8 @@ from gristmill.stages.order import order
 from gristmill.stages.pack import pack
 from gristmill.stages.plan import plan
 from gristmill.stages.publish import check_output, publish
-from gristmill.stages.records import ranks_of
+from gristmill.stages.recall import earlier_files, earlier_shard, recall
+from gristmill.stages.records import priorities_of, ranks_of
 from gristmill.stages.results import Results
 from gristmill.stages.sign import sign
 from gristmill.stages.spans import find_spans, settle, sign_spans, span_ranges, trim
@@ -30,6 +31,8 @@ class Ingested(Value, frozen=True, kw_only=True):
     fetched: list[StageReport]
     cleaned: list[StageReport]
     signed: list[StageReport]
+    known: list[StageReport]
+    """``signed`` and the pieces of earlier data sets."""
     decided: StageReport
     trimmed: list[StageReport]
     """Pieces without their repeated spans; empty where no kind of span is looked for."""
@@ -68,17 +71,23 @@ def ingest(config: PrepareConfig) -> Ingested:
             signed.append(sign(shard, cleaned[-1], config))
     check_usable(len(shards), failed)
     check_quarantined(fetched, config)
-    planned = searches(signed, config)
-    priorities = [config.source(shards[report.shard].source).priority for report in signed]
-    ranks = ranks_of(signed, priorities)
-    found = [find(search, ranks, signed, config) for search in planned]
-    decided = decide(found, [search.kind for search in planned], ranks, priorities, signed, config)
+    earlier = [
+        sign(earlier_shard(number), recall(output, path, number, config), config)
+        for number, (output, path) in enumerate(earlier_files(config))
+    ]
+    known = [*signed, *earlier]
+    planned = searches(known, config)
+    priorities = priorities_of(shards, signed, earlier, config)
+    ranks = ranks_of(priorities)
+    found = [find(search, ranks, known, config) for search in planned]
+    decided = decide(found, [search.kind for search in planned], ranks, priorities, known, len(signed), config)
     trimmed = _trimmed(cleaned, decided, ranks, config) if span_kinds(config) else []
     return Ingested(
         shards=shards,
         fetched=fetched,
         cleaned=cleaned,
         signed=signed,
+        known=known,
         decided=decided,
         trimmed=trimmed,
         settled=settle(trimmed, config) if trimmed else decided,
@@ -101,7 +110,7 @@ def prepare(config: PrepareConfig) -> Manifest:
     """Make the data set that ``config`` describes and return its manifest; the flow gives the same bytes."""
     check_output(config, plan(config).shards)
     done = ingest(config)
-    named = [name(place, done.decided, done.signed, config) for place in places_to_name(done.decided)]
+    named = [name(place, done.decided, done.known, config) for place in places_to_name(done.decided)]
     tokenizer = vocabulary(done.pieces, done.settled, config)
     arranged = order(done.measured, done.settled, config)
     tokenized = [

@@ -4,13 +4,15 @@ from typing import TYPE_CHECKING
 
 from prefect import task
 
+from gristmill import workers
 from gristmill.config import PrepareConfig
 from gristmill.stages import decide as deciding
 from gristmill.stages import find as finding
 from gristmill.stages import name as naming
+from gristmill.stages import recall as recalling
 from gristmill.stages import sign as signing
 from gristmill.stages import spans
-from gristmill.stages.records import ranks_of
+from gristmill.stages.records import priorities_of, ranks_of
 from gristmill.types import Search, ShardRef, StageReport, Value
 from tasks.run import OPTIONS, all_done, in_worker, watch
 
@@ -57,6 +59,7 @@ def decide(
     ranks: list[int],
     priorities: list[int],
     signed: Reports,
+    own: int,
     config: PrepareConfig,
 ) -> StageReport:
     """Cluster the pairs; one verdict for every piece."""
@@ -69,6 +72,7 @@ def decide(
         ranks=ranks,
         priorities=priorities,
         signed=signed.reports,
+        own=own,
     )
 
 
@@ -86,16 +90,18 @@ def name(
 
 def drop_duplicates(ingested: "Ingested", config: PrepareConfig) -> Deduplicated:
     """Fan out over the searches, decide, and name what was dropped."""
-    signed = Reports(reports=ingested.signed)
-    priorities = [config.source(ingested.plan.shards[report.shard].source).priority for report in ingested.signed]
-    ranks = ranks_of(ingested.signed, priorities)
-    planned = finding.searches(ingested.signed, config)
+    earlier = sign_earlier(config)
+    signed = Reports(reports=[*ingested.signed, *earlier])
+    priorities = priorities_of(ingested.plan.shards, ingested.signed, earlier, config)
+    ranks = ranks_of(priorities)
+    planned = finding.searches(signed.reports, config)
     if planned:
         watch.board.begin("find", len(planned))
     watch.board.begin("decide", 1)
     calls = [{"search": search, "ranks": ranks, "signed": signed, "config": config} for search in planned]
-    found = all_done(find, calls, config)
-    decided = decide(Reports(reports=found), [search.kind for search in planned], ranks, priorities, signed, config)
+    found = Reports(reports=all_done(find, calls, config))
+    kinds = [search.kind for search in planned]
+    decided = decide(found, kinds, ranks, priorities, signed, len(ingested.signed), config)
     named = name_copies(decided, signed, config)
     trimmed = drop_spans(ingested.cleaned, decided, ranks, config)
     return Deduplicated(
@@ -144,6 +150,24 @@ def trim(
         signed=signed,
         found=found.reports,
     )
+
+
+@task(name="recall", task_run_name="recall-{number:05d}", tags={"recall", "dedup"}, **OPTIONS)
+def recall(output: str, path: str, number: int, config: PrepareConfig) -> StageReport:
+    """A published file of an earlier data set, signed."""
+    recalled = in_worker("recall", recalling.recall, config, output=output, path=path, number=number)
+    return workers.call(signing.sign, shard=recalling.earlier_shard(number), cleaned=recalled, config=config)
+
+
+def sign_earlier(config: PrepareConfig) -> list[StageReport]:
+    """Signatures of the published files that new documents are held against."""
+    calls = [
+        {"output": output, "path": path, "number": number, "config": config}
+        for number, (output, path) in enumerate(recalling.earlier_files(config))
+    ]
+    if calls:
+        watch.board.begin("recall", len(calls))
+    return all_done(recall, calls, config)
 
 
 def drop_spans(

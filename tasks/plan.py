@@ -13,6 +13,7 @@ from tasks.run import OPTIONS
 @task(name="plan", task_run_name="plan", tags={"plan"}, **OPTIONS)
 def plan(config: PrepareConfig) -> Plan:
     """Every input shard in global order; refuses a run that cannot fit on the disk or would mix data sets."""
+    config.check_rules()
     planned = stage.plan(config)
     check_output(config, planned.shards)
     check_tokenizer(config)

@@ -26,10 +26,12 @@ def decide(
     ranks: list[int],
     priorities: list[int],
     signed: list[StageReport],
+    own: int,
     config: PrepareConfig,
 ) -> StageReport:
     """Write ``verdicts``: ``VERDICT`` records by piece and row. ``kinds`` holds the dedup kind of each
-    search, ``priorities`` the source priority of each piece.
+    search, ``priorities`` the source priority of each piece. Only the first ``own`` pieces get verdicts; the others
+    are earlier data.
 
     ``details`` holds, per piece, the ``offsets`` of its records (one more than pieces), the ``documents`` and
     ``characters`` kept, what was ``dropped`` by reason and how many are only ``reported``.
@@ -38,18 +40,20 @@ def decide(
         "found": [report.fingerprint for report in found],
         "signed": [report.fingerprint for report in signed],
         "ranks": ranks,
+        "own": own,
         "keep": [config.keep_copy, *(priorities if config.keep_copy == "content" else [])],
     }
 
     def produce(folder: Path, key: str) -> StageReport:
-        screened = _screened(signed, config)
+        screened = _screened(signed[:own], config)
         edges = [_without(mapped(report, "edges", EDGE), screened, ranks) for report in found]
         verdicts_of_pairs = _verdicts(edges, kinds, ranks, _choice(ranks, priorities, signed, config))
         places, verdicts = _sorted(verdicts_of_pairs, screened)
-        offsets = np.searchsorted(places, np.arange(len(signed) + 1)).tolist()
+        offsets = np.searchsorted(places, np.arange(own + 1)).tolist()
+        verdicts = verdicts[: offsets[-1]]
         reasons = reasons_of(config)
         documents, kept_characters, dropped = [], [], []
-        for place, report in enumerate(signed):
+        for place, report in enumerate(signed[:own]):
             gone = verdicts[offsets[place] : offsets[place + 1]]
             lengths = mapped(report, "characters", np.dtype("<i8"))
             documents.append(report.docs_out - len(gone))
@@ -64,9 +68,9 @@ def decide(
             stage="decide",
             shard=0,
             fingerprint=key,
-            docs_in=sum(report.docs_out for report in signed),
+            docs_in=sum(report.docs_out for report in signed[:own]),
             docs_out=sum(documents),
-            chars_in=sum(report.chars_out for report in signed),
+            chars_in=sum(report.chars_out for report in signed[:own]),
             chars_out=sum(kept_characters),
             dropped=totals,
             artifacts={"verdicts": storage.write(folder / "verdicts", verdicts.tobytes())},
@@ -75,7 +79,7 @@ def decide(
                 "documents": documents,
                 "characters": kept_characters,
                 "dropped": dropped,
-                "reported": _reported(signed, config),
+                "reported": _reported(signed[:own], config),
             },
         )
 

@@ -24,8 +24,9 @@ DUPLICATES = pa.schema(
         pa.field("kept_shard", pa.uint32(), nullable=True),
     ]
 )
-"""One row a document; shards are input shards. A contaminated document has no ``kept_shard``, and the evaluation text
-stands in ``kept_id``; the reason of one that was only reported is ``contamination_reported``."""
+"""One row a document; shards are input shards. There is no ``kept_shard`` where the match is no document of this input:
+``kept_id`` is then the document of an earlier data set or, for a contaminated one, the evaluation text. The reason of
+one that was only reported is ``contamination_reported``."""
 
 ROWS = 1 << 16
 
@@ -37,7 +38,7 @@ def name(place: int, decided: StageReport, signed: list[StageReport], config: Pr
     determined = {"verdict": decided.fingerprint, "place": place, "shards": shards}
 
     def produce(folder: Path, key: str) -> StageReport:
-        names = _Names(place, signed, config)
+        names = _Names(place, signed, len(decided.details["documents"]), config)
         found = verdict(place, decided)
         with (
             storage.Writer(folder / "duplicates.parquet") as out,
@@ -66,7 +67,8 @@ def name(place: int, decided: StageReport, signed: list[StageReport], config: Pr
 class _Names:
     """Rows of the ledger of copies of one piece."""
 
-    def __init__(self, place: int, signed: list[StageReport], config: PrepareConfig) -> None:
+    def __init__(self, place: int, signed: list[StageReport], pieces: int, config: PrepareConfig) -> None:
+        self._pieces = pieces
         self._own = signed[place]
         self._signed = signed
         self.reasons = reasons_of(config)
@@ -89,7 +91,7 @@ class _Names:
         """``DUPLICATES`` rows for ``VERDICT`` records."""
         own = np.full(len(rows), self._own.shard, np.uint32)
         shard_of = np.array([report.shard for report in self._signed], np.uint32)
-        none = rows["kept_place"] == NO_PLACE
+        none = rows["kept_place"] >= self._pieces
         kept_shards = pa.array(shard_of[np.where(none, 0, rows["kept_place"])], mask=none)
         columns = [
             strings(_ids(self._own, rows["row"])),

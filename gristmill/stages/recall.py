@@ -14,12 +14,22 @@ from gristmill.manifest import read_manifest
 from gristmill.stages._arrow import DocumentWriter, characters
 from gristmill.stages.verify import format_of
 from gristmill.tokenizers.base import Encoder, Tokenizer
-from gristmill.types import DOCUMENT_SCHEMA, Manifest, PublishedFile, StageReport
+from gristmill.types import DOCUMENT_SCHEMA, Manifest, PublishedFile, ShardRef, StageReport
 
 BATCH_DOCUMENTS = 1024
 
 
-def earlier_files(output: str) -> list[str]:
+def earlier_files(config: PrepareConfig) -> list[tuple[str, str]]:
+    """(output, path) of every published file that new documents are held against."""
+    return [(output, path) for output in config.against for path in document_files(output)]
+
+
+def earlier_shard(number: int) -> ShardRef:
+    """Stands for a published file where a stage wants an input shard."""
+    return ShardRef(index=number, source="", uri="", size=0, identity="")
+
+
+def document_files(output: str) -> list[str]:
     """The published files, by path, that hold every document of a data set once: those of its first format that
     separates documents. Raises ``ConfigError`` when there is no such format."""
     manifest = read_manifest(storage.local(output))
