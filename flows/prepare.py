@@ -26,7 +26,7 @@ from tasks.upload import upload_files
 def prepare(config: PrepareConfig = PrepareConfig()) -> dict[str, object]:  # noqa: B008  a frozen value
     """Plan the input, fetch and clean every shard, drop duplicates, tokenize, pack, upload, and publish the proof."""
     config = dated(config)
-    with running():
+    with running(config):
         planned = plan(config)
         ingested = ingest(planned, config)
         dropped = drop_duplicates(ingested, config)

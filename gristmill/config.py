@@ -44,6 +44,9 @@ class Execution(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", title="Execution")
 
     workers: int = Field(0, ge=0, le=4096, description="Processes that do CPU work at once; 0: one a core.")
+    downloads: int = Field(
+        0, ge=0, le=4096, description="Remote inputs fetched at once, beside the workers; 0: they share the workers."
+    )
     work: str = Field(
         "work", description="Folder for what stages leave for one another; kept, so that a rerun resumes."
     )

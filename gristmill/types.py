@@ -52,6 +52,11 @@ class ShardRef(Value, frozen=True, kw_only=True):
         """``shard-00042``: the name in logs, task names and reports."""
         return part_name(self.index, 0)
 
+    @property
+    def remote(self) -> bool:
+        """Whether reading it is a download."""
+        return "://" in self.uri and not self.uri.startswith("file://")
+
 
 def part_name(shard: int, piece: int) -> str:
     """``shard-00042``, or ``shard-00042-3`` for a later piece of it."""

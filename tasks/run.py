@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import BoundedSemaphore
 from typing import Any
 from uuid import UUID
 
@@ -15,10 +16,10 @@ from prefect.runtime import flow_run
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from gristmill import workers
-from gristmill.config import PrepareConfig
+from gristmill.config import Execution, PrepareConfig
 from gristmill.errors import ConfigError, InputError, StorageError
 from gristmill.reporting.board import Board
-from gristmill.types import StageReport
+from gristmill.types import ShardRef, StageReport
 
 Call = dict[str, Any]
 
@@ -66,30 +67,48 @@ class Watch:
 watch = Watch()
 
 
-def in_worker(stage: str, function: Callable[..., StageReport], config: PrepareConfig, **arguments: Any) -> StageReport:
-    """Run a stage function in a worker process, count it on the board and log one line."""
+class Slots:
+    """How many calls may be under way: CPU work, and downloads where they are limited on their own."""
+
+    def __init__(self, execution: Execution) -> None:
+        self._work = BoundedSemaphore(execution.worker_count())
+        self._downloads = BoundedSemaphore(execution.downloads) if execution.downloads else self._work
+
+    def of(self, shard: ShardRef | None) -> BoundedSemaphore:
+        """The slots for fetching ``shard``, or for work where there is none to fetch."""
+        return self._downloads if shard is not None and shard.remote else self._work
+
+
+slots = Slots(Execution())
+
+
+def in_worker(
+    stage: str,
+    function: Callable[..., StageReport],
+    config: PrepareConfig,
+    fetched: ShardRef | None = None,
+    **arguments: Any,
+) -> StageReport:
+    """Run a stage function in a worker process, count it on the board and log one line.
+
+    ``fetched`` is the shard that the call downloads, where it does.
+    """
     try:
-        report = workers.call(
-            function,
-            listener=lambda documents, nbytes: watch.board.advance(stage, documents, nbytes),
-            seconds=config.execution.shard_seconds,
-            config=config,
-            **arguments,
-        )
+        with slots.of(fetched):
+            report = workers.call(
+                function,
+                listener=lambda documents, nbytes: watch.board.advance(stage, documents, nbytes),
+                seconds=config.execution.shard_seconds,
+                config=config,
+                **arguments,
+            )
     except (ConfigError, InputError):  # for good: these are not retried
         watch.board.finish(stage, failed=1)
         raise
     watch.board.finish(stage, reused=report.reused)
     what = "reused" if report.reused else f"{report.seconds:.2f} s"
-    get_run_logger().info(
-        "%s %05d: %s, %d documents in, %d out, %d tokens",
-        stage,
-        report.shard,
-        what,
-        report.docs_in,
-        report.docs_out,
-        report.tokens,
-    )
+    counts = f"{report.docs_in} documents in, {report.docs_out} out, {report.tokens} tokens"
+    get_run_logger().info("%s %s: %s, %s", stage, report.name, what, counts)
     return report
 
 
@@ -99,7 +118,8 @@ def each(task: Task[..., Any], calls: list[Call], config: PrepareConfig) -> list
     Whatever interrupts the wait (Ctrl-C, a cancelled run) stops the worker processes at once.
     """
     tried = task.with_options(retries=config.execution.retries)
-    with ThreadPoolTaskRunner(max_workers=config.execution.worker_count()) as runner:
+    threads = config.execution.worker_count() + config.execution.downloads
+    with ThreadPoolTaskRunner(max_workers=threads) as runner:
         try:
             futures: list[PrefectFuture[Any]] = [runner.submit(task=tried, parameters=call) for call in calls]
             for _ in as_completed(futures):
@@ -132,8 +152,10 @@ def dated(config: PrepareConfig) -> PrepareConfig:
 
 
 @contextmanager
-def running() -> Iterator[None]:
+def running(config: PrepareConfig) -> Iterator[None]:
     """Around the body of a flow: the board is shown, and no worker process outlives it."""
+    global slots
+    slots = Slots(config.execution)
     workers.start()
     watch.begin()
     try:
