@@ -11,4 +11,4 @@ from tasks.run import OPTIONS, in_worker
 @task(name="fetch", task_run_name="fetch-{shard.name}", tags={"fetch"}, **OPTIONS)
 def fetch(shard: ShardRef, config: PrepareConfig) -> StageReport:
     """Read a shard, quarantine what cannot be used."""
-    return in_worker("fetch", stage.fetch, config, fetched=shard, shard=shard)
+    return in_worker("fetch", stage.fetch, config, downloading=shard, shard=shard)

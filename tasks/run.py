@@ -86,15 +86,15 @@ def in_worker(
     stage: str,
     function: Callable[..., StageReport],
     config: PrepareConfig,
-    fetched: ShardRef | None = None,
+    downloading: ShardRef | None = None,
     **arguments: Any,
 ) -> StageReport:
     """Run a stage function in a worker process, count it on the board and log one line.
 
-    ``fetched`` is the shard that the call downloads, where it does.
+    ``downloading`` is the shard that the call fetches, where it does.
     """
     try:
-        with slots.of(fetched):
+        with slots.of(downloading):
             report = workers.call(
                 function,
                 listener=lambda documents, nbytes: watch.board.advance(stage, documents, nbytes),

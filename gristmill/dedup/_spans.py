@@ -1,4 +1,7 @@
-"""Cutting a batch of texts at byte positions and hashing the parts."""
+"""Cutting the texts of a batch into parts, and hashing the parts."""
+
+from itertools import pairwise
+from re import Pattern
 
 import numpy as np
 import numpy.typing as npt
@@ -21,18 +24,28 @@ def buffers(texts: pa.StringArray) -> tuple[bytes, Ints]:
     return raw, offsets - offsets[0]
 
 
-def parts(offsets: Ints, cuts: Ints) -> tuple[Ints, Ints, Ints]:
-    """Document, start and stop of the parts between ``cuts`` (sorted byte positions); a text's ends cut as well."""
-    edges = np.unique(np.concatenate([cuts, offsets]))
-    starts, stops = edges[:-1], edges[1:]
-    # An empty text has no part; ``right`` skips it.
-    return np.searchsorted(offsets, starts, "right") - 1, starts, stops
+def parts(data: bytes, offsets: Ints, end: Pattern[bytes]) -> tuple[Ints, Ints, Ints, Ints]:
+    """Document, start, stop and inner stop of the parts, each of which ``end`` or the text's end closes.
+
+    The inner stop leaves what ``end`` matched out. It is looked for in one text at a time: a match over the border of
+    two would make the parts of a document depend on its neighbour. An empty text has no part.
+    """
+    found: list[tuple[int, int, int, int]] = []
+    for document, (first, last) in enumerate(pairwise(offsets.tolist())):
+        start = first
+        for match in end.finditer(data, first, last):
+            found.append((document, start, match.end(), match.start()))
+            start = match.end()
+        if start < last:
+            found.append((document, start, last, last))
+    document, start, stop, inner = np.array(found, np.int64).reshape(-1, 4).T
+    return document, start, stop, inner
 
 
-def spans(data: bytes, offsets: Ints, document: Ints, start: Ints, stop: Ints, compared: Ints, min_bytes: int) -> Spans:
-    """``Spans`` of batch positions; ``data[start:compared]``, stripped of outer white space, is what is hashed, and
+def spans(data: bytes, offsets: Ints, document: Ints, start: Ints, stop: Ints, inner: Ints, min_bytes: int) -> Spans:
+    """``Spans`` of batch positions; ``data[start:inner]``, stripped of outer white space, is what is hashed, and
     shorter ones than ``min_bytes`` are left out."""
-    texts = [data[a:b].strip(BLANKS) for a, b in zip(start.tolist(), compared.tolist(), strict=True)]
+    texts = [data[a:b].strip(BLANKS) for a, b in zip(start.tolist(), inner.tolist(), strict=True)]
     kept = np.array([len(text) >= min_bytes for text in texts], bool)
     digests = b"".join([xxhash.xxh3_128_digest(text) for text in texts if len(text) >= min_bytes])
     first = offsets[document[kept]]

@@ -39,7 +39,7 @@ class Decontaminate(Screen):
         return {**super().identity(), "sha256": sums}
 
     def matches(self, documents: pa.RecordBatch) -> list[Match]:
-        hashes, owners, names = _evaluation(tuple(self.paths), self.ngram)
+        hashes, owners, names = _evaluation(tuple(self.paths), _stamps(self.paths), self.ngram)
         found, offsets = shingles(documents.column("text"), self.ngram, "words")
         places = np.minimum(np.searchsorted(hashes, found), max(len(hashes) - 1, 0))
         hits = np.flatnonzero(hashes[places] == found) if len(hashes) else np.empty(0, np.int64)
@@ -50,8 +50,22 @@ class Decontaminate(Screen):
         ]
 
 
+def _stamps(paths: list[str]) -> tuple[tuple[int, int], ...]:
+    """Size and time of change of each file: one that is edited between two runs of a process is read again."""
+    found = []
+    for path in paths:
+        with storage.translated(Path(path)):
+            status = Path(path).stat()
+        found.append((status.st_size, status.st_mtime_ns))
+    return tuple(found)
+
+
 @lru_cache(maxsize=2)
-def _evaluation(paths: tuple[str, ...], ngram: int) -> tuple[np.ndarray, np.ndarray, list[str]]:
+def _evaluation(
+    paths: tuple[str, ...],
+    stamps: tuple[tuple[int, int], ...],  # noqa: ARG001  part of the key of the cache
+    ngram: int,
+) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """Sorted hashes of all runs, the number of the text that each is from, and the texts' names."""
     names, texts = [], []
     for path in paths:
@@ -71,6 +85,8 @@ def _texts(path: Path) -> Iterator[tuple[int, str]]:
         for number, line in enumerate(file, 1):
             if path.suffix not in (".jsonl", ".json"):
                 yield number, line.decode("utf-8", "replace")
+                continue
+            if not line.strip():
                 continue
             try:
                 row = msgspec.json.decode(line)

@@ -2,7 +2,6 @@
 
 import re
 
-import numpy as np
 import pyarrow as pa
 from pydantic import Field
 
@@ -19,6 +18,5 @@ class Paragraph(SpanDedup):
 
     def spans(self, texts: pa.StringArray) -> Spans:
         data, offsets = _spans.buffers(texts)
-        cuts = [found.end() for found in re.finditer(re.escape(self.separator.encode()), data)]
-        document, start, stop = _spans.parts(offsets, np.array(cuts, np.int64))
-        return _spans.spans(data, offsets, document, start, stop, stop, self.min_bytes)
+        end = re.compile(re.escape(self.separator.encode()))
+        return _spans.spans(data, offsets, *_spans.parts(data, offsets, end), self.min_bytes)

@@ -2,16 +2,15 @@
 
 import re
 
-import numpy as np
 import pyarrow as pa
 from pydantic import Field
 
 from gristmill.dedup import _spans
 from gristmill.dedup.base import SpanDedup, Spans
 
-END = re.compile(rb"[.!?][\"')\]]*[ \t\n]+|\n+|(?:\xe3\x80\x82|\xef\xbc\x81|\xef\xbc\x9f)")
+END = re.compile(rb"[.!?][\"')\]]*[ \t\n]+|\n[ \t\n]*|(?:\xe3\x80\x82|\xef\xbc\x81|\xef\xbc\x9f)[ \t\n]*")
 """A sentence ends at Western punctuation before white space, at a line feed, or at the CJK full stop, exclamation or
-question mark."""
+question mark; white space that follows belongs to it, or a blank line would count as a sentence."""
 
 
 class Sentence(SpanDedup):
@@ -23,8 +22,7 @@ class Sentence(SpanDedup):
 
     def spans(self, texts: pa.StringArray) -> Spans:
         data, offsets = _spans.buffers(texts)
-        cuts = np.array([found.end() for found in END.finditer(data)], np.int64)
-        document, start, stop = _spans.parts(offsets, cuts)
+        document, start, stop, _ = _spans.parts(data, offsets, END)
         last = self.sentences - 1
         if last >= len(start):
             document, start, stop = document[:0], start[:0], stop[:0]

@@ -20,6 +20,10 @@ NO_PLACE = 0xFFFFFFFF
 """``kept_place`` of a document dropped by a screen: it repeats no document of the corpus."""
 
 
+CONTAMINATED = "contaminated"
+"""Reason of a document that a screen drops."""
+
+
 def decide(
     found: list[StageReport],
     kinds: list[int],
@@ -46,7 +50,7 @@ def decide(
 
     def produce(folder: Path, key: str) -> StageReport:
         screened = _screened(signed[:own], config)
-        edges = [_without(mapped(report, "edges", EDGE), screened, ranks) for report in found]
+        edges = [mapped(report, "edges", EDGE) for report in found]
         verdicts_of_pairs = _verdicts(edges, kinds, ranks, _choice(ranks, priorities, signed, config))
         places, verdicts = _sorted(verdicts_of_pairs, screened)
         offsets = np.searchsorted(places, np.arange(own + 1)).tolist()
@@ -88,7 +92,7 @@ def decide(
 
 def reasons_of(config: PrepareConfig) -> list[str]:
     """Why a document is dropped, by the number of the dedup kind."""
-    return ["contaminated" if isinstance(kind, Screen) else f"duplicate_{kind.kind()}" for kind in config.dedup]
+    return [CONTAMINATED if isinstance(kind, Screen) else f"duplicate_{kind.kind()}" for kind in config.dedup]
 
 
 def _screened(signed: list[StageReport], config: PrepareConfig) -> tuple[np.ndarray, np.ndarray]:
@@ -109,15 +113,6 @@ def _reported(signed: list[StageReport], config: PrepareConfig) -> list[int]:
     """Per piece how many documents screens only report."""
     reporting = [n for n, kind in enumerate(config.dedup) if isinstance(kind, Screen) and kind.action == "report"]
     return [sum(len(matches(report, number)) for number in reporting) for report in signed]
-
-
-def _without(edges: np.ndarray, screened: tuple[np.ndarray, np.ndarray], ranks: list[int]) -> np.ndarray:
-    """The edges between documents that no screen drops: a copy of a dropped document is not lost with it."""
-    place, record = screened
-    if not len(place):
-        return edges
-    gone = np.array(ranks, np.uint64)[place] << np.uint64(32) | record["row"].astype(np.uint64)
-    return edges[~(np.isin(edges["first"], gone) | np.isin(edges["second"], gone))]
 
 
 def _sorted(*parts: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:

@@ -25,8 +25,14 @@ DUPLICATES = pa.schema(
     ]
 )
 """One row a document; shards are input shards. There is no ``kept_shard`` where the match is no document of this input:
-``kept_id`` is then the document of an earlier data set or, for a contaminated one, the evaluation text. The reason of
-one that was only reported is ``contamination_reported``."""
+``kept_id`` is then the document of an earlier data set or, for a contaminated one, the evaluation text. The reasons
+``contamination_reported`` and ``parts_removed`` are of documents that stay."""
+
+REPORTED = "contamination_reported"
+LITTLE_LEFT = "little_left"
+TRIMMED = "parts_removed"
+"""Documents that lost repeated parts: too little is left of one that is dropped, the other one stays without them. They
+have no ``kept_id``: each part may stand in another document."""
 
 ROWS = 1 << 16
 
@@ -49,7 +55,7 @@ def name(place: int, decided: StageReport, signed: list[StageReport], config: Pr
                 progress.advance(len(found[start : start + ROWS]), 0)
             reported = names.reported()
             if len(reported):
-                table.write_table(names.table(reported, ["contamination_reported"] * len(names.reasons)))
+                table.write_table(names.table(reported, [REPORTED] * len(names.reasons)))
         rows = len(found) + len(reported)
         return StageReport(
             stage="name",

@@ -67,7 +67,7 @@ def publish(results: Results, config: PrepareConfig) -> Manifest:
         *_attach_tokenizer(results.tokenizer, output),
         *_attach_sidecars(results.tokenizer, config, output),
         *_attach_quarantine(results.fetched, output),
-        *_attach_duplicates(results.named, output),
+        *_attach_duplicates(results, output),
         *_attach_rejected(results, output),
         _attach(output, "report/summary.md", summary(manifest).encode()),
     ]
@@ -123,14 +123,12 @@ def _attach_quarantine(fetched: list[StageReport], output: Path) -> list[Attache
     ]
 
 
-def _attach_duplicates(named: list[StageReport], output: Path) -> list[AttachedFile]:
+def _attach_duplicates(results: Results, output: Path) -> list[AttachedFile]:
+    named = [(report.name, report.artifacts["duplicates"]) for report in results.named]
+    trimmed = [(f"{report.name}-parts", report.artifacts["parts"]) for report in results.trimmed]
     return [
-        _attach(
-            output,
-            f"report/duplicates/{report.name}.parquet",
-            Path(report.artifacts["duplicates"].uri).read_bytes(),
-        )
-        for report in named
+        _attach(output, f"report/duplicates/{name}.parquet", Path(artifact.uri).read_bytes())
+        for name, artifact in [*named, *trimmed]
     ]
 
 

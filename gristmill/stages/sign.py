@@ -31,11 +31,15 @@ def sign(shard: ShardRef, cleaned: StageReport, config: PrepareConfig) -> StageR
     back to back (``details["valid"]`` is their number a band); ``<n>.check``, a row of ``check_dtype`` a document;
     ``<n>.sets`` and ``<n>.ends``, where sets are compared. For each screen ``<n>.matches``. For all ``characters``,
     int64 code points of each document; ``content``, uint64 hash of each text; ``ids``, an Arrow file to be mapped.
+
+    A document that a screen drops is valid for no kind: no other one is dropped as its copy, and no two copies are
+    told apart because it stood between them. Recalled documents of earlier data are not screened.
     """
 
     def produce(folder: Path, key: str) -> StageReport:
         kinds = {n: _Kind(kind, folder / str(n)) for n, kind in enumerate(config.dedup) if isinstance(kind, Dedup)}
-        screens = {n: _Matches(kind) for n, kind in enumerate(config.dedup) if isinstance(kind, Screen)}
+        asked = config.dedup if cleaned.stage != "recall" else []
+        screens = {n: _Matches(kind) for n, kind in enumerate(asked) if isinstance(kind, Screen)}
         ids = DocumentWriter(folder / "ids", compressed=False)
         with storage.Writer(folder / "characters") as lengths, storage.Writer(folder / "content") as content:
             for batch in batches(cleaned.artifacts["documents"].uri):
@@ -43,10 +47,11 @@ def sign(shard: ShardRef, cleaned: StageReport, config: PrepareConfig) -> StageR
                 ids.write(batch.select(["id"]))
                 lengths.write(pc.utf8_length(texts).to_numpy().astype("<i8").tobytes())
                 content.write(_hashes(texts).tobytes())
-                for kind in kinds.values():
-                    kind.add(kind.plugin.sign(batch))
+                stays = np.ones(len(batch), bool)
                 for screen in screens.values():
-                    screen.add(batch)
+                    stays[screen.add(batch)] = False
+                for kind in kinds.values():
+                    kind.add(kind.plugin.sign(batch), stays)
                 progress.advance(len(texts), texts.nbytes)
         artifacts = {
             "characters": lengths.artifact,
@@ -85,10 +90,12 @@ class _Matches:
         self._found: list[Match] = []
         self._rows = 0
 
-    def add(self, batch: pa.RecordBatch) -> None:
-        for match in self._plugin.matches(batch):
-            self._found.append(Match(row=match.row + self._rows, match=match.match))
+    def add(self, batch: pa.RecordBatch) -> list[int]:
+        """The rows of the batch that are dropped."""
+        found = self._plugin.matches(batch)
+        self._found += [Match(row=match.row + self._rows, match=match.match) for match in found]
         self._rows += len(batch)
+        return [match.row for match in found] if self._plugin.action == "drop" else []
 
     def write(self, path: Path) -> Artifact:
         return storage.write(path, msgspec.json.encode(self._found))
@@ -113,13 +120,14 @@ class _Kind:
         self._sets = storage.Writer(path.with_suffix(".sets")) if plugin.compares_sets() else None
         self._ends = [0]
 
-    def add(self, signatures: Signatures) -> None:
+    def add(self, signatures: Signatures, stays: np.ndarray) -> None:
+        """The signatures of a batch; of the documents that do not stay no key is kept."""
         self._check.write(signatures.check.astype(self.plugin.check_dtype().base, copy=False).tobytes())
         for members in signatures.sets:
             assert self._sets is not None
             self._sets.write(members.tobytes())
             self._ends.append(self._ends[-1] + len(members))
-        places = np.flatnonzero(signatures.valid)
+        places = np.flatnonzero(signatures.valid & stays)
         self._keys.append(signatures.bands[places])
         self._places.append((places + self._rows).astype(np.uint32))
         self._rows += len(signatures.valid)

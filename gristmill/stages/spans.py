@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from gristmill import ledger, progress, storage
 from gristmill.columns import strings
@@ -14,17 +15,18 @@ from gristmill.dedup.base import SpanDedup
 from gristmill.stages._arrow import DocumentWriter, characters
 from gristmill.stages._kept import kept
 from gristmill.stages.decide import VERDICT
+from gristmill.stages.name import DUPLICATES, LITTLE_LEFT, TRIMMED
 from gristmill.stages.records import mapped
 from gristmill.types import DOCUMENT_SCHEMA, StageReport
 
-SPAN = np.dtype([("high", "<u8"), ("low", "<u8"), ("span", "<u4")])
-"""128 bits of hash and the number of the span in its piece."""
+SPAN = np.dtype([("high", "<u8"), ("low", "<u8"), ("span", "<u4"), ("row", "<u4")])
+"""128 bits of hash, the number of the span in its piece, and its row in the cleaned piece."""
 
 PLACE = np.dtype([("row", "<u4"), ("start", "<u4"), ("stop", "<u4")])
 """Where a span is: row in the cleaned piece, bytes in the text."""
 
 GONE = np.dtype([("rank", "<u4"), ("span", "<u4")])
-"""A span that repeats an earlier one."""
+"""A span that repeats an earlier one, or one that is repeated."""
 
 RANGE_SPANS = 16_000_000
 
@@ -60,9 +62,10 @@ def sign_spans(place: int, cleaned: StageReport, decided: StageReport, config: P
         for number in range(len(keys)):
             hashes = np.concatenate([np.empty((0, 2), np.uint64), *keys[number]])
             records = np.empty(len(hashes), SPAN)
-            records["high"], records["low"], records["span"] = hashes[:, 0], hashes[:, 1], np.arange(len(hashes))
-            records = records[np.lexsort((records["span"], records["low"], records["high"]))]
             where = np.concatenate([np.empty(0, PLACE), *places[number]])
+            records["high"], records["low"] = hashes[:, 0], hashes[:, 1]
+            records["span"], records["row"] = np.arange(len(hashes)), where["row"]
+            records = records[np.lexsort((records["span"], records["low"], records["high"]))]
             artifacts[f"{number}.spans"] = storage.write(folder / f"{number}.spans", records.tobytes())
             artifacts[f"{number}.places"] = storage.write(folder / f"{number}.places", where.tobytes())
             counts.append(len(records))
@@ -87,20 +90,24 @@ def span_ranges(signed: list[StageReport]) -> int:
 def find_spans(
     number: int, count: int, ranks: list[int], signed: list[StageReport], config: PrepareConfig
 ) -> StageReport:
-    """Write ``<n>.gone``, for each span kind the ``GONE`` records of key range ``number`` of ``count``, sorted."""
+    """Write, for each span kind and the key range ``number`` of ``count``, ``GONE`` records, sorted: ``<n>.gone``, the
+    spans that stand earlier already, and ``<n>.owed``, the first of each key that another document has too."""
     determined = {"signed": [report.fingerprint for report in signed], "ranks": ranks, "range": [number, count]}
 
     def produce(folder: Path, key: str) -> StageReport:
         artifacts = {}
         for kind in range(len(kinds(config))):
-            gone = _repeats(kind, number, count, ranks, signed)
+            gone, owed = _repeats(kind, number, count, ranks, signed)
             artifacts[f"{kind}.gone"] = storage.write(folder / f"{kind}.gone", gone.tobytes())
+            artifacts[f"{kind}.owed"] = storage.write(folder / f"{kind}.owed", owed.tobytes())
         return StageReport(stage="find_spans", shard=number, fingerprint=key, artifacts=artifacts)
 
     return ledger.run(config.execution.work, "find_spans", number, determined, produce)
 
 
-def _repeats(kind: int, number: int, count: int, ranks: list[int], signed: list[StageReport]) -> np.ndarray:
+def _repeats(
+    kind: int, number: int, count: int, ranks: list[int], signed: list[StageReport]
+) -> tuple[np.ndarray, np.ndarray]:
     low = np.uint64(number * 2**64 // count)
     high = np.uint64((number + 1) * 2**64 // count - 1)
     slices, owners = [np.empty(0, SPAN)], [np.empty(0, np.uint32)]
@@ -115,9 +122,17 @@ def _repeats(kind: int, number: int, count: int, ranks: list[int], signed: list[
     every, owner = every[order], owner[order]
     again = np.zeros(len(every), bool)
     again[1:] = (every["high"][1:] == every["high"][:-1]) & (every["low"][1:] == every["low"][:-1])
-    gone = np.empty(int(again.sum()), GONE)
-    gone["rank"], gone["span"] = owner[again], every["span"][again]
-    return gone[np.lexsort((gone["span"], gone["rank"]))]
+    # Spans of a key ascend by document: where the last one is of the document of the first, all are.
+    first = np.flatnonzero(~again)
+    last = np.append(first[1:], len(every)) - 1 if len(first) else first
+    owed = first[(owner[first] != owner[last]) | (every["row"][first] != every["row"][last])]
+    return _gone(owner, every, np.flatnonzero(again)), _gone(owner, every, owed)
+
+
+def _gone(owner: np.ndarray, every: np.ndarray, places: np.ndarray) -> np.ndarray:
+    found = np.empty(len(places), GONE)
+    found["rank"], found["span"] = owner[places], every["span"][places]
+    return found[np.lexsort((found["span"], found["rank"]))]
 
 
 def trim(
@@ -129,24 +144,37 @@ def trim(
     found: list[StageReport],
     config: PrepareConfig,
 ) -> StageReport:
-    """Write ``documents.arrow``: the kept documents of a piece without the spans that stand earlier, and ``characters``
-    as ``sign`` does. Documents of which too little is left are dropped as ``little_left``."""
+    """Write ``documents.arrow``: the kept documents of a piece without the spans that stand earlier, ``characters`` as
+    ``sign`` does, and ``parts.parquet`` (``DUPLICATES``), which names the documents that lost something.
+
+    Documents of which too little is left are dropped as ``little_left``, unless another document lost a span because
+    it stands in this one.
+    """
     determined = {
         "clean": cleaned.fingerprint,
         "verdict": decided.fingerprint,
         "place": place,
+        "shard": cleaned.shard,
         "found": [report.fingerprint for report in found],
         "kinds": [kind.identity() for kind in kinds(config)],
     }
 
     def produce(folder: Path, key: str) -> StageReport:
-        cuts = _cuts(rank, signed, found, config)
+        cuts = _chosen("gone", rank, signed, found, config)
+        owed = np.unique(_chosen("owed", rank, signed, found, config)["row"])
         least = max(kind.min_left for kind in kinds(config))
         out = DocumentWriter(folder / "documents.arrow")
         schema, count, size, before, documents = DOCUMENT_SCHEMA, 0, 0, 0, 0
-        with storage.Writer(folder / "characters") as lengths:
+        with (
+            storage.Writer(folder / "characters") as lengths,
+            storage.Writer(folder / "parts.parquet") as parts,
+            pq.ParquetWriter(parts, DUPLICATES, compression="zstd", write_statistics=False) as named,
+        ):
             for batch in kept(place, cleaned, decided):
-                trimmed = _trimmed(batch.documents, batch.rows, cuts, least)
+                changed, stays, trimmed = _trimmed(batch.documents, batch.rows, cuts, owed, least)
+                if len(changed):
+                    named.write_table(_named(batch.documents, changed, stays[changed], cleaned.shard))
+                trimmed = trimmed.filter(pa.array(stays))
                 out.write(trimmed)
                 schema = trimmed.schema
                 texts = trimmed.column("text")
@@ -163,33 +191,36 @@ def trim(
             docs_out=count,
             chars_in=before,
             chars_out=size,
-            dropped={"little_left": documents - count} if documents > count else {},
-            artifacts={"documents": out.close(schema), "characters": lengths.artifact},
+            dropped={LITTLE_LEFT: documents - count} if documents > count else {},
+            artifacts={"documents": out.close(schema), "characters": lengths.artifact, "parts": parts.artifact},
         )
 
     return ledger.run(config.execution.work, "trim", cleaned.shard, determined, produce)
 
 
-def _cuts(rank: int, signed: StageReport, found: list[StageReport], config: PrepareConfig) -> np.ndarray:
-    """``PLACE`` records of all spans of the piece that go, by row and start."""
+def _chosen(what: str, rank: int, signed: StageReport, found: list[StageReport], config: PrepareConfig) -> np.ndarray:
+    """``PLACE`` records of all spans of the piece in the files named ``what``, by row and start."""
     parts = [np.empty(0, PLACE)]
     for kind in range(len(kinds(config))):
         places = mapped(signed, f"{kind}.places", PLACE)
         for report in found:
-            gone = mapped(report, f"{kind}.gone", GONE)
-            start, stop = np.searchsorted(gone["rank"], [rank, rank + 1])
-            parts.append(places[gone["span"][start:stop]])
-    cuts = np.concatenate(parts)
-    return cuts[np.lexsort((cuts["start"], cuts["row"]))]
+            records = mapped(report, f"{kind}.{what}", GONE)
+            start, stop = np.searchsorted(records["rank"], [rank, rank + 1])
+            parts.append(places[records["span"][start:stop]])
+    spans = np.concatenate(parts)
+    return spans[np.lexsort((spans["start"], spans["row"]))]
 
 
-def _trimmed(documents: pa.RecordBatch, rows: np.ndarray, cuts: np.ndarray, least: int) -> pa.RecordBatch:
-    """The batch without its cuts and without the documents of which fewer than ``least`` characters are left."""
+def _trimmed(
+    documents: pa.RecordBatch, rows: np.ndarray, cuts: np.ndarray, owed: np.ndarray, least: int
+) -> tuple[np.ndarray, np.ndarray, pa.RecordBatch]:
+    """Places of the documents that lose something, which documents of all stay, and the batch without the cuts."""
+    stays = np.ones(len(rows), bool)
     own = cuts[slice(*np.searchsorted(cuts["row"], [rows[0], rows[-1] + 1]))] if len(rows) else cuts[:0]
-    if not len(own):
-        return documents
     changed, first = np.unique(own["row"], return_index=True)
     places = np.searchsorted(rows, changed)
+    if not len(own):
+        return places, stays, documents
     column = documents.column("text")
     texts = [
         _without(column[place].as_py().encode(), own[start:stop])
@@ -198,10 +229,22 @@ def _trimmed(documents: pa.RecordBatch, rows: np.ndarray, cuts: np.ndarray, leas
     mask = np.zeros(len(rows), bool)
     mask[places] = True
     replaced = pc.replace_with_mask(column, pa.array(mask), strings(texts))
-    stays = np.ones(len(rows), bool)
-    stays[places] = [len(text) >= least and not text.isspace() for text in texts]
+    enough = np.array([len(text) >= least for text in texts]) | np.isin(changed, owed)
+    stays[places] = enough & np.array([text != "" and not text.isspace() for text in texts])
     field = documents.schema.field("text")
-    return documents.set_column(documents.schema.get_field_index("text"), field, replaced).filter(pa.array(stays))
+    return places, stays, documents.set_column(documents.schema.get_field_index("text"), field, replaced)
+
+
+def _named(documents: pa.RecordBatch, places: np.ndarray, stays: np.ndarray, shard: int) -> pa.Table:
+    """``DUPLICATES`` rows of documents that lost something."""
+    columns = [
+        documents.column("id").take(pa.array(places)),
+        strings([TRIMMED if stay else LITTLE_LEFT for stay in stays.tolist()]),
+        strings([""] * len(places)),
+        pa.array(np.full(len(places), shard, np.uint32)),
+        pa.nulls(len(places), pa.uint32()),
+    ]
+    return pa.Table.from_arrays(columns, schema=DUPLICATES)
 
 
 def _without(data: bytes, cuts: np.ndarray) -> str:
