@@ -1,11 +1,13 @@
 """Time, memory and disk of the search for duplicates, on made-up signatures of millions of documents.
 
-    python benchmarks/dedup_scale.py [--documents 200000,1000000,5000000] [--work FOLDER]
+    python benchmarks/dedup_scale.py [--documents 200000,1000000,5000000] [--search-records N]
 
-Signatures are written as ``sign`` writes them, by its own code, in pieces of 250,000 documents: 70 % of them alone, the
-others in clusters of 2 or 3, of 10 to 1,000, and one of 1 % of all. Then the stages run as in the flow, two processes at
-once, each call in a process of its own. CPU seconds are the sum over the calls, without the start of the process; peaks
-are those of the largest call: all resident memory, and in brackets what is its own and not a page of a mapped file.
+Signatures are written as ``sign`` writes them, by its own code, in pieces of 250,000 documents: 70 % of them are alone,
+the others in clusters of 2 or 3, of 10 to 1,000, and one of 1 % of all. Then the stages run as in the flow, two
+processes at once, each call in a process of its own. CPU seconds are the sum over the calls, without the start of the
+process; peaks are those of the largest call: all resident memory, and in brackets what is its own and not a page of a
+mapped file. With ``--search-records`` a search holds fewer keys, as if the corpus were larger by that factor. The row
+``write`` is the cost of making the signatures up, not of signing text.
 """
 
 import argparse
@@ -21,17 +23,18 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import pyarrow as pa
 
-from gristmill import ledger, storage
 from gristmill import config as configuration
+from gristmill import ledger, storage
 from gristmill.columns import strings
 from gristmill.config import PrepareConfig
 from gristmill.dedup._permutations import band_keys
 from gristmill.dedup.base import Dedup, Signatures
 from gristmill.dedup.minhash import MinHash
+from gristmill.stages import find as finding
 from gristmill.stages._arrow import DocumentWriter
 from gristmill.stages.decide import decide, places_to_name
-from gristmill.stages.find import find, searches
 from gristmill.stages.name import name
 from gristmill.stages.sign import _Kind
 from gristmill.types import DOCUMENT_SCHEMA, StageReport, Value
@@ -41,8 +44,6 @@ BATCH = 1000
 WORKERS = 2
 EDITS = (0.0, 0.03, 0.25)
 """Share of the signature that an edit changes, by cluster: copies, near copies, and pairs that are not confirmed."""
-WIDTH = 24
-"""Bytes of an id."""
 
 
 class Cost(Value, frozen=True, kw_only=True):
@@ -59,7 +60,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--documents", default="200000,1000000,5000000", help="numbers of documents, one run each")
     parser.add_argument("--work", type=Path, help="folder for the files (default: the temporary folder)")
+    parser.add_argument("--search-records", type=int, default=finding.SEARCH_RECORDS, help="keys a search")
     chosen = parser.parse_args()
+    finding.SEARCH_RECORDS = chosen.search_records
     for documents in map(int, chosen.documents.split(",")):
         with tempfile.TemporaryDirectory(dir=chosen.work, prefix="dedup-scale-") as folder:
             scale(documents, folder)
@@ -77,10 +80,12 @@ def scale(documents: int, folder: str) -> None:
     clusters = Path(folder) / "clusters.npy"
     np.save(clusters, clusters_of(documents))
     makes = [{"number": number, "size": size, "clusters": str(clusters)} for number, size in enumerate(sizes)]
-    signed = staged("sign", documents, synthetic, [{**call, "config": config} for call in makes])
+    signed = staged("write", documents, synthetic, [{**call, "config": config} for call in makes])
     ranks, common = list(range(len(signed))), {"signed": signed, "config": config}
-    planned = searches(signed, config)
-    found = staged("find", documents, find, [{"search": search, "ranks": ranks, **common} for search in planned])
+    planned = finding.searches(signed, config)
+    found = staged(
+        "find", documents, finding.find, [{"search": search, "ranks": ranks, **common} for search in planned]
+    )
     judged = {"kinds": [search.kind for search in planned], "ranks": ranks, "priorities": [0] * len(signed)}
     decided = staged("decide", documents, decide, [{"found": found, **judged, "own": len(signed), **common}])[0]
     places = places_to_name(decided)
@@ -157,15 +162,13 @@ def synthetic(number: int, size: int, clusters: str, config: PrepareConfig) -> S
                 lengths.write(np.full(len(rows), 4000, "<i8").tobytes())
                 content.write(mixed(rows.astype(np.uint64)).tobytes())
                 for kind in kinds.values():
-                    kind.add(signatures(kind.plugin, part, rows))
+                    kind.add(signatures(kind.plugin, part, rows), np.ones(len(rows), bool))
         artifacts = {"characters": lengths.artifact, "content": content.artifact, "ids": ids.close(ID_SCHEMA)}
         for place, kind in kinds.items():
             artifacts |= {f"{place}.{ending}": artifact for ending, artifact in kind.close().items()}
         counts = {"docs_in": size, "docs_out": size, "chars_in": 4000 * size, "chars_out": 4000 * size}
         details = {"valid": [kind.valid for kind in kinds.values()]}
-        return StageReport(
-            stage="sign", shard=number, fingerprint=key, artifacts=artifacts, details=details, **counts
-        )
+        return StageReport(stage="sign", shard=number, fingerprint=key, artifacts=artifacts, details=details, **counts)
 
     return ledger.run(config.execution.work, "sign", number, {"number": number}, produce)
 
@@ -173,10 +176,9 @@ def synthetic(number: int, size: int, clusters: str, config: PrepareConfig) -> S
 ID_SCHEMA = DOCUMENT_SCHEMA.remove(2).remove(1)
 
 
-def batch_of_ids(rows: np.ndarray) -> Any:
-    import pyarrow as pa
-
-    return pa.record_batch([strings([f"document-{row:0{WIDTH - 9}d}" for row in rows.tolist()])], schema=ID_SCHEMA)
+def batch_of_ids(rows: np.ndarray) -> pa.RecordBatch:
+    """Ids of 24 bytes."""
+    return pa.record_batch([strings([f"document-{row:015d}" for row in rows.tolist()])], schema=ID_SCHEMA)
 
 
 def signatures(plugin: Dedup, clusters: np.ndarray, rows: np.ndarray) -> Signatures:

@@ -202,7 +202,7 @@ def read(path: str | None, settings: dict[str, Any]) -> PrepareConfig:
     """
     document = {} if path is None else _yaml(Path(path))
     defaults = PrepareConfig().model_dump(mode="json")
-    for key, value in settings.items():
+    for key, value in sorted(settings.items(), key=lambda setting: not setting[0].endswith(".kind")):
         top = key.partition(".")[0]
         if top != key and top in defaults and isinstance(document, dict):
             document.setdefault(top, _bare(defaults[top]))
@@ -247,6 +247,8 @@ def _assign(document: Any, key: str, value: Any) -> None:
     if isinstance(document, list) and last.isdigit() and int(last) < len(document):
         document[int(last)] = value
     elif isinstance(document, dict):
+        if last == "kind" and document.get("kind") != value:
+            document.clear()  # the fields of another kind mean nothing to this one
         document[last] = value
     else:
         raise ConfigError(f"--set {key}: there is no {last!r} to set")

@@ -7,6 +7,7 @@ import numpy as np
 from gristmill import config as configuration
 from gristmill import storage
 from gristmill.config import PrepareConfig
+from gristmill.errors import ConfigError
 from gristmill.manifest import read_manifest
 from gristmill.stages.find import find, searches
 from gristmill.stages.recall import document_files, earlier_shard, recall
@@ -20,11 +21,16 @@ COMPARED = ("exact", "minhash")
 
 def look(output: str) -> list[str]:
     """Decode every published document in a temporary folder, sign it anew with the dedup kinds of the manifest, and
-    name each kind that still finds pairs, and each that finds one between validation and train."""
+    name each kind that still finds pairs, and how many of them lie between validation and train.
+
+    Raises ``ConfigError`` when the manifest has none of the kinds that can be looked for.
+    """
     manifest = read_manifest(storage.local(output))
     with tempfile.TemporaryDirectory(prefix="gristmill-verify-") as work:
         settings = {**manifest.config, "execution": {"work": work}, "against": []}
         settings["dedup"] = [kind for kind in settings["dedup"] if kind["kind"] in COMPARED]
+        if not settings["dedup"]:
+            raise ConfigError(f"{output}: made without {' and '.join(COMPARED)}, so copies were never taken out of it")
         config = configuration.parse(settings, "manifest")
         files = document_files(output)
         recalled = [recall(output, path, number, config) for number, path in enumerate(files)]

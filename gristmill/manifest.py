@@ -10,6 +10,12 @@ from gristmill.errors import ConfigError, VerificationError
 from gristmill.types import Manifest
 
 MANIFEST = "manifest.json"
+VERSION = 2
+"""Raised when a manifest gets or loses a field."""
+
+
+class _Version(msgspec.Struct):
+    manifest_version: int
 
 
 def seal(manifest: Manifest) -> Manifest:
@@ -38,6 +44,9 @@ def read_manifest(output: Path) -> Manifest:
     with storage.translated(path):
         data = path.read_bytes()
     try:
+        made_by = msgspec.json.decode(data, type=_Version).manifest_version
+        if made_by != VERSION:
+            raise ConfigError(f"{path}: of manifest version {made_by}; this gristmill reads version {VERSION}")
         manifest = msgspec.json.decode(data, type=Manifest)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise VerificationError(f"{path}: not a manifest: {error}") from None

@@ -11,7 +11,7 @@ from gristmill.stages.name import name
 from gristmill.stages.order import order
 from gristmill.stages.pack import pack
 from gristmill.stages.plan import plan
-from gristmill.stages.publish import check_output, publish
+from gristmill.stages.publish import check_content, check_output, publish
 from gristmill.stages.recall import earlier_files, earlier_shard, recall
 from gristmill.stages.records import priorities_of, ranks_of
 from gristmill.stages.results import Results
@@ -81,7 +81,7 @@ def ingest(config: PrepareConfig) -> Ingested:
     ranks = ranks_of(priorities)
     found = [find(search, ranks, known, config) for search in planned]
     decided = decide(found, [search.kind for search in planned], ranks, priorities, known, len(signed), config)
-    trimmed = _trimmed(cleaned, decided, ranks, config) if span_kinds(config) else []
+    trimmed = _trimmed(cleaned, decided, ranks[: len(cleaned)], config) if span_kinds(config) else []
     return Ingested(
         shards=shards,
         fetched=fetched,
@@ -110,6 +110,7 @@ def prepare(config: PrepareConfig) -> Manifest:
     """Make the data set that ``config`` describes and return its manifest; the flow gives the same bytes."""
     check_output(config, plan(config).shards)
     done = ingest(config)
+    check_content(config, done.fetched)
     named = [name(place, done.decided, done.known, config) for place in places_to_name(done.decided)]
     tokenizer = vocabulary(done.pieces, done.settled, config)
     arranged = order(done.measured, done.settled, config)

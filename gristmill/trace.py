@@ -1,8 +1,11 @@
 """What happened to one document, found out by reading its input again and applying the rules one by one."""
 
+import itertools
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -15,6 +18,10 @@ from gristmill.config import PrepareConfig
 from gristmill.errors import InputError
 from gristmill.manifest import read_manifest
 from gristmill.sources.base import Source
+from gristmill.stages.clean import NOT_BLANK
+from gristmill.stages.decide import CONTAMINATED
+from gristmill.stages.name import REPORTED, TRIMMED
+from gristmill.stages.recall import published_encoder, recalled_text
 from gristmill.types import Manifest, ShardRef, Value
 
 
@@ -34,86 +41,156 @@ class Trace(Value, frozen=True, kw_only=True):
     id: str
     source: str
     input: str
-    steps: list[Step]
+    """The file, or file and place of a document that was set aside."""
+    steps: list[Step] = msgspec.field(default_factory=list)
     fate: str
     """``published``, or the reason for which it was dropped."""
+    notes: list[str] = msgspec.field(default_factory=list)
+    """What else is known of it, a line each."""
     text: str
-    """As cleaned, up to where it was dropped."""
-    kept_id: str
-    """The document that it repeats; empty when it is no copy."""
-    kept_text: str
+    """As cleaned, up to where it was dropped; parts that are removed later are still in it."""
+    kept_id: str = ""
+    """The document that it repeats, or the evaluation text that it contains; empty when there is none."""
+    kept_text: str = ""
+
+
+NOTES = {
+    REPORTED: "shares a run of words with an evaluation text: {}",
+    TRIMMED: "published without those of its parts that stand in earlier places",
+}
+"""By the reason in the ledger of copies: documents that stay all the same."""
 
 
 def trace(output: str, document: str) -> list[Trace]:
-    """Every input document with this id (ids need not be unique), traced.
+    """The input documents with this id (ids need not be unique), traced.
 
-    Reads the input shards in order until the documents are found, the ones named in the ledger of copies first.
-    Raises ``InputError`` when no input document has the id.
+    Where the ledger of copies names the id, only the input shards that it tells are read, else all. Raises
+    ``InputError`` when no document has the id, neither a used one nor one that was set aside.
     """
     folder = storage.local(output)
     manifest = read_manifest(folder)
     config = configuration.parse(manifest.config, "manifest")
-    copies = _copies(folder, document)
-    found = _find(manifest, config, document, [row["shard"] for row in copies])
+    rows = _ledger(folder, document)
+    found = [
+        traced
+        for shard in _shards_of(manifest, config, {row["shard"] for row in rows})
+        for traced in _Tracer(folder, manifest, config, shard).traces(document, rows)
+    ]
+    found = found or [*_quarantined(folder, manifest, document), *_left_out(manifest, config, document)]
     if not found:
-        raise InputError(f"{document!r}: no document with this id in the {len(manifest.source_shards)} input shards")
-    return [_traced(place, documents, manifest, config, copies) for place, documents in found]
+        unread = [shard.uri for shard in manifest.source_shards if shard.error]
+        beside = f"; {len(unread)} more could not be read, {unread[0]} first" if unread else ""
+        read = len(manifest.source_shards) - len(unread)
+        raise InputError(f"{document!r}: no document with this id in the {read} input shards{beside}")
+    return found
 
 
-def _copies(folder: Path, document: str) -> list[dict[str, Any]]:
-    """Rows of the ledger of copies about the document."""
+def _ledger(folder: Path, document: str) -> list[dict[str, Any]]:
+    """Rows of the ledger of copies about the document, in document order within a shard."""
     rows: list[dict[str, Any]] = []
     for path in sorted((folder / "report" / "duplicates").glob("*.parquet")):
         rows += pq.read_table(path, filters=[("id", "==", document)]).to_pylist()
     return rows
 
 
-def _find(
-    manifest: Manifest, config: PrepareConfig, document: str, first: list[int]
-) -> list[tuple[int, pa.RecordBatch]]:
-    """(input shard, one-document batch) of every document with the id; all shards are read when none is known."""
-    shards = {shard.index: shard for source in config.sources for shard in _numbered(source, manifest)}
+def _shards_of(manifest: Manifest, config: PrepareConfig, wanted: set[int]) -> list[ShardRef]:
+    """The wanted input shards, or all that could be read, with the numbers that they had in the run."""
+    numbers = {(row.source, row.uri, str(row.part)): row.index for row in manifest.source_shards if not row.error}
     found = []
-    for number in first or sorted(shards):
-        for chunk in config.source(shards[number].source).documents(shards[number]):
-            hits = chunk.documents.filter(pc.equal(chunk.documents.column("id"), document))
-            found += [(number, hits.slice(row, 1)) for row in range(len(hits))]
+    for source in config.sources:
+        for shard in source.planned():
+            number = numbers.get((source.label, shard.uri, str(shard.part)))
+            if number is not None and number in (wanted or {number}):
+                found.append(replace(shard, index=number, source=source.label))
     return found
 
 
-def _numbered(source: Source, manifest: Manifest) -> list[ShardRef]:
-    """The source's shards with the numbers that they had in the run."""
-    numbers = {(shard.source, shard.uri, str(shard.part)): shard.index for shard in manifest.source_shards}
-    known = []
-    for shard in source.planned():
-        number = numbers.get((source.label, shard.uri, str(shard.part)))
-        if number is not None:
-            known.append(replace(shard, index=number))
-    return known
+class _Tracer:
+    """Traces the documents of one input shard."""
+
+    def __init__(self, folder: Path, manifest: Manifest, config: PrepareConfig, shard: ShardRef) -> None:
+        self._folder = folder
+        self._manifest = manifest
+        self._config = config
+        self._shard = shard
+
+    def traces(self, document: str, ledger: list[dict[str, Any]]) -> Iterator[Trace]:
+        """Every document with the id; ``ledger`` holds the rows about it, of all shards."""
+        cleaned = [self._cleaned(batch) for batch in self.batches(document)]
+        standing = sum(not _reason(steps) for _, steps in cleaned)
+        rows = [row for row in ledger if row["shard"] == self._shard.index]
+        dropped = [row for row in rows if row["reason"] not in NOTES]
+        notes = sorted({NOTES[row["reason"]].format(row["kept_id"]) for row in rows if row["reason"] in NOTES})
+        if 0 < len(dropped) < standing:
+            notes.append(f"{standing} documents of this shard have the id, and {len(dropped)} of them went")
+            dropped = [{**row, "reason": f"published, or {row['reason']}"} for row in dropped[:1]] * standing
+        left = iter(dropped)
+        for batch, steps in cleaned:
+            yield self._traced(batch, steps, next(left, None) if not _reason(steps) else None, notes)
+
+    def batches(self, document: str) -> Iterator[pa.RecordBatch]:
+        """A batch for each document of the shard with the id."""
+        for chunk in self._config.source(self._shard.source).documents(self._shard):
+            yield from _hits(chunk.documents, document)
+
+    def text(self, document: str) -> str:
+        """The cleaned text of the first document with the id."""
+        for batch in self.batches(document):
+            return str(self._cleaned(batch)[0].column("text")[0].as_py())
+        raise InputError(f"{document!r}: not in {self._shard.uri} any more")
+
+    def _cleaned(self, document: pa.RecordBatch) -> tuple[pa.RecordBatch, list[Step]]:
+        steps: list[Step] = []
+        for cleaner in self._config.rules(self._shard.source):
+            document, step = _applied(cleaner, document)
+            steps.append(step)
+            if step.reason:
+                return document, steps
+        if not pc.match_substring_regex(document.column("text"), NOT_BLANK)[0].as_py():
+            size = steps[-1].characters_after if steps else len(document.column("text")[0].as_py())
+            steps.append(Step(rule="blank", characters_before=size, characters_after=size, reason="blank"))
+        return document, steps
+
+    def _traced(
+        self, document: pa.RecordBatch, steps: list[Step], row: dict[str, Any] | None, notes: list[str]
+    ) -> Trace:
+        text = str(document.column("text")[0].as_py())
+        fate = _reason(steps) or (row["reason"] if row else "no_tokens" if self._vanished(text) else "published")
+        return Trace(
+            id=document.column("id")[0].as_py(),
+            source=self._shard.source,
+            input=self._shard.uri,
+            steps=steps,
+            fate=fate,
+            notes=[] if _reason(steps) else notes,
+            text=text,
+            kept_id=row["kept_id"] if row else "",
+            kept_text=self._kept_text(row) if row else "",
+        )
+
+    def _vanished(self, text: str) -> bool:
+        """Whether the tokenizer leaves nothing of the text, where that happened at all."""
+        if not any(shard.dropped.get("no_tokens") for shard in self._manifest.source_shards):
+            return False
+        return not len(published_encoder(self._folder, self._manifest).encode([text]).ids)
+
+    def _kept_text(self, row: dict[str, Any]) -> str:
+        """The document of this input, the line of an evaluation file or the document of earlier data."""
+        if row["kept_shard"] is not None:
+            (shard,) = _shards_of(self._manifest, self._config, {row["kept_shard"]})
+            return _Tracer(self._folder, self._manifest, self._config, shard).text(row["kept_id"])
+        if CONTAMINATED in row["reason"]:
+            return _line(row["kept_id"])
+        return recalled_text(row["kept_id"], self._config) if row["kept_id"] else ""
 
 
-def _traced(
-    shard: int, document: pa.RecordBatch, manifest: Manifest, config: PrepareConfig, copies: list[dict[str, Any]]
-) -> Trace:
-    source = manifest.source_shards[shard].source
-    steps: list[Step] = []
-    for cleaner in config.rules(source):
-        document, step = _applied(cleaner, document)
-        steps.append(step)
-        if step.reason:
-            break
-    row = next((row for row in copies if row["shard"] == shard), None)
-    dropped = steps[-1].reason if steps else ""
-    return Trace(
-        id=document.column("id")[0].as_py(),
-        source=source,
-        input=manifest.source_shards[shard].uri,
-        steps=steps,
-        fate=dropped or (row["reason"] if row else "published"),
-        text=document.column("text")[0].as_py(),
-        kept_id=row["kept_id"] if row and not dropped else "",
-        kept_text=_kept_text(row, manifest, config) if row and not dropped else "",
-    )
+def _hits(documents: pa.RecordBatch, document: str) -> Iterator[pa.RecordBatch]:
+    hits = documents.filter(pc.equal(documents.column("id"), document))
+    return (hits.slice(row, 1) for row in range(len(hits)))
+
+
+def _reason(steps: list[Step]) -> str:
+    return steps[-1].reason if steps else ""
 
 
 def _applied(cleaner: Cleaner, document: pa.RecordBatch) -> tuple[pa.RecordBatch, Step]:
@@ -128,9 +205,51 @@ def _applied(cleaner: Cleaner, document: pa.RecordBatch) -> tuple[pa.RecordBatch
     return document, Step(rule=cleaner.kind(), characters_before=before, characters_after=after, reason=reason)
 
 
-def _kept_text(row: dict[str, Any], manifest: Manifest, config: PrepareConfig) -> str:
-    for shard, document in _find(manifest, config, row["kept_id"], [row["kept_shard"]]):
-        for cleaner in config.rules(manifest.source_shards[shard].source):
-            document, _ = _applied(cleaner, document)
-        return str(document.column("text")[0].as_py())
-    raise InputError(f"{row['kept_id']!r}: not in its input any more")
+def _line(name: str) -> str:
+    """The line ``<path>:<number>`` of an evaluation file; empty where it is gone."""
+    path, _, number = name.rpartition(":")
+    if not Path(path).is_file():
+        return ""
+    with storage.translated(Path(path)), Path(path).open("rb") as file:
+        return next(itertools.islice(file, int(number) - 1, None), b"").decode("utf-8", "replace").strip()
+
+
+def _quarantined(folder: Path, manifest: Manifest, document: str) -> Iterator[Trace]:
+    """Unusable documents that have the id in what is shown of them, or were named by their place in the file."""
+    sources = {shard.uri: shard.source for shard in manifest.source_shards}
+    quoted = msgspec.json.encode(document).decode().encode("unicode_escape").decode("ascii")
+    for path in sorted((folder / "report" / "quarantine").glob("*.jsonl.zst")):
+        with storage.translated(path), pa.input_stream(str(path), compression="zstd") as stream:
+            rows = [msgspec.json.decode(line) for line in stream.read().splitlines()]
+        for row in rows:
+            names = {
+                f"{row['uri'].rpartition('/')[2]}:{number}" for number in (row["place"].split()[-1], row["offset"])
+            }
+            if quoted in row["excerpt"] or document in names:
+                yield Trace(
+                    id=document,
+                    source=sources[row["uri"]],
+                    input=f"{row['uri']}: {row['place']}",
+                    fate=f"quarantined: {row['reason']}",
+                    text=row["excerpt"],
+                )
+
+
+def _left_out(manifest: Manifest, config: PrepareConfig, document: str) -> Iterator[Trace]:
+    """Documents that a sample rate or a limit left out."""
+    damaged = {shard.uri for shard in manifest.source_shards if shard.error}
+    for source in filter(_selects, config.sources):
+        for shard in source.shards():
+            for chunk in source.read(shard) if shard.uri not in damaged else []:
+                for batch in _hits(chunk.documents, document):
+                    yield Trace(
+                        id=document,
+                        source=source.label,
+                        input=shard.uri,
+                        fate="not_sampled",
+                        text=batch.column("text")[0].as_py(),
+                    )
+
+
+def _selects(source: Source) -> bool:
+    return source.sample_rate is not None or bool(source.limit_documents or source.limit_bytes)

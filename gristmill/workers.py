@@ -9,6 +9,7 @@ import contextlib
 import importlib
 import os
 import queue
+import resource
 import subprocess
 import sys
 import threading
@@ -249,6 +250,14 @@ def _lines_until_orphaned(requests: BinaryIO) -> "typing.Iterator[bytes]":
         yield waiting.get()
 
 
+def open_many() -> None:
+    """Let this process have as many files open as the system allows: a search maps a file of every piece, and the
+    usual limit is 1,024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = max(soft, 1 << 16) if hard == resource.RLIM_INFINITY else hard
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
 def _perform(request: dict[str, Any]) -> Any:
     module, _, name = request["function"].partition(":")
     function = getattr(importlib.import_module(module), name)
@@ -270,5 +279,6 @@ def _described(error: Exception) -> dict[str, str]:
 
 if __name__ == "__main__":
     protocol = os.fdopen(os.dup(1), "wb")
+    open_many()
     os.dup2(2, 1)  # whatever a library prints must not enter the protocol
     serve(sys.stdin.buffer, protocol)

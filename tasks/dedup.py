@@ -103,7 +103,7 @@ def drop_duplicates(ingested: "Ingested", config: PrepareConfig) -> Deduplicated
     kinds = [search.kind for search in planned]
     decided = decide(found, kinds, ranks, priorities, signed, len(ingested.signed), config)
     named = name_copies(decided, signed, config)
-    trimmed = drop_spans(ingested.cleaned, decided, ranks, config)
+    trimmed = drop_spans(ingested.cleaned, decided, ranks[: len(ingested.cleaned)], config)
     return Deduplicated(
         decided=decided,
         named=named,

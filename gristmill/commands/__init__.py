@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 from gristmill.errors import ConfigError, GristmillError, InputError
 
+STOPPED = "stopped; the same command resumes where this one ended"
+
 
 def failing_clearly(action: Callable[[], int], *, debug: bool) -> int:
     """The status of ``action``; errors become one line on stderr and a status.
@@ -15,7 +17,7 @@ def failing_clearly(action: Callable[[], int], *, debug: bool) -> int:
     try:
         return action()
     except KeyboardInterrupt:
-        print("stopped; the same command resumes where this one ended", file=sys.stderr)
+        print(STOPPED, file=sys.stderr)
         return 130
     except Exception as error:  # the last line of defence of a command
         if debug or not isinstance(error, GristmillError):

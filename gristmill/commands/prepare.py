@@ -3,9 +3,10 @@
 import argparse
 import datetime
 import os
+import signal
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import yaml
 from rich.console import Console
@@ -13,7 +14,7 @@ from rich.table import Table
 
 from gristmill import config as configuration
 from gristmill import ledger, storage
-from gristmill.commands import failing_clearly
+from gristmill.commands import STOPPED, failing_clearly
 from gristmill.commands.explain import explain
 from gristmill.commands.samples import windows
 from gristmill.config import PrepareConfig
@@ -91,6 +92,7 @@ class Command:
         return failing_clearly(lambda: self._run(flow), debug=self._debug)
 
     def _run(self, flow: Callable[[PrepareConfig], Any]) -> int:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         flow(self._config)
         show(read_manifest(storage.local(self._config.destination)), self._config)
         return 0
@@ -111,6 +113,8 @@ def check(arguments: list[str]) -> Command:
     # The console shows the board and, at the end, our own line; Prefect would print a failure's traceback. The run's
     # log keeps it all.
     os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "ERROR" if options.debug else "CRITICAL")
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _stopped)  # until the flow runs and handles them; importing Prefect takes 2 s
     if not os.environ.get("PREFECT_API_URL"):
         print(
             "Starting Prefect's own server, 10 to 20 s; `prefect server start` and PREFECT_API_URL save this wait.",
@@ -119,11 +123,19 @@ def check(arguments: list[str]) -> Command:
     return Command(_config(options), options.debug)
 
 
+def _stopped(number: int, _frame: object) -> NoReturn:
+    """Ends the command as a shell expects of a process that a signal ended."""
+    print(STOPPED, file=sys.stderr)
+    sys.exit(128 + number)
+
+
 def _check(options: argparse.Namespace) -> int:
     config = _config(options)
     if options.explain:
         print("\n".join(explain(config)))
         return 0
+    if options.config is not None and "sources" not in config.model_fields_set:
+        print(f"{options.config} names no sources: the documentation of this Python is the corpus", file=sys.stderr)
     planned = plan(config)
     check_output(config, planned.shards)
     if options.dry_run:
@@ -195,8 +207,13 @@ def show(manifest: Manifest, config: PrepareConfig) -> None:
     left_out = [shard for shard in manifest.source_shards if shard.error]
     for shard in left_out:
         console.print(f"left out: {shard.error}", style="yellow", markup=False)
-    if not any(file.split == "val" for file in manifest.files) and config.split.kind() != "none":
-        console.print("no document fell in the validation part; raise split.fraction", style="yellow")
+    splits = {file.split for file in manifest.files}
+    if "val" not in splits and config.split.kind() != "none":
+        console.print(
+            "no document fell in the validation part; raise split.fraction, or split: {kind: none}", style="yellow"
+        )
+    if "train" not in splits:
+        console.print("every document fell in the validation part; lower split.fraction", style="yellow")
     for number, text in enumerate(windows(storage.local(config.destination), manifest), 1):
         console.print(f"\nwindow {number}", style="bold")
         console.print(text, markup=False, highlight=False)

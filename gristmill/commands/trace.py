@@ -35,21 +35,32 @@ def main(arguments: list[str]) -> int:
 def _show(traces: list[Trace]) -> int:
     console = Console()
     for found in traces:
-        console.print(f"{found.id}\nof {found.source}, {found.input}: {found.fate}", markup=False, highlight=False)
-        steps = Table("rule", "characters", "dropped because")
-        for step in found.steps:
-            change = f"{step.characters_before:,}"
-            if step.characters_after != step.characters_before:
-                change += f" -> {step.characters_after:,}"
-            steps.add_row(step.rule, change, step.reason)
-        console.print(steps)
+        lines = [found.id, f"of {found.source}, {found.input}: {found.fate}", *found.notes]
+        _say(console, lines)
+        if found.steps:
+            console.print(_steps(found))
         texts = Table(show_lines=True)
         texts.add_column("this document")
         cells = [found.text[:SHOWN]]
         if found.kept_id:
-            console.print(f"it repeats {found.kept_id}", markup=False, highlight=False)
+            _say(console, [f"it repeats {found.kept_id}"])
             texts.add_column("kept document")
             cells.append(found.kept_text[:SHOWN])
         texts.add_row(*map(Text, cells))
         console.print(texts)
     return 0
+
+
+def _say(console: Console, lines: list[str]) -> None:
+    """Whole lines as they are: ids and reasons may hold brackets, and are searched for."""
+    console.print("\n".join(lines), markup=False, highlight=False, emoji=False, soft_wrap=True)
+
+
+def _steps(found: Trace) -> Table:
+    steps = Table("rule", "characters", "dropped because")
+    for step in found.steps:
+        change = f"{step.characters_before:,}"
+        if step.characters_after != step.characters_before:
+            change += f" -> {step.characters_after:,}"
+        steps.add_row(step.rule, change, Text(step.reason))
+    return steps

@@ -38,8 +38,8 @@ def parts(data: bytes, offsets: Ints, end: Pattern[bytes]) -> tuple[Ints, Ints, 
             start = match.end()
         if start < last:
             found.append((document, start, last, last))
-    document, start, stop, inner = np.array(found, np.int64).reshape(-1, 4).T
-    return document, start, stop, inner
+    table = np.array(found, np.int64).reshape(-1, 4)
+    return table[:, 0], table[:, 1], table[:, 2], table[:, 3]
 
 
 def spans(data: bytes, offsets: Ints, document: Ints, start: Ints, stop: Ints, inner: Ints, min_bytes: int) -> Spans:

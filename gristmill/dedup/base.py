@@ -98,7 +98,8 @@ class SpanDedup(DedupKind):
     """Removes parts of documents that stand in an earlier place of the corpus already; the first one stays."""
 
     min_left: int = 100
-    """A document that lost something and has fewer characters left is dropped."""
+    """A document that lost something and has fewer characters left is dropped, unless one of its spans is the first of
+    those for which other documents lost theirs."""
 
     def spans(self, texts: pa.StringArray) -> Spans:
         """The spans of a batch that are long enough to be compared."""

@@ -6,12 +6,14 @@ In a PyTorch loop::
 """
 
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
 from gristmill.errors import ConfigError, InputError
 from gristmill.manifest import MANIFEST, read_manifest
+
+Alignment = Literal["anywhere", "document"]
 
 REMAP_EVERY = 1024
 """Windows after which the file is mapped anew. Pages that were touched stay counted against the process as long as the
@@ -41,7 +43,7 @@ class Windows:
         length: int,
         seed: int = 0,
         split: str = "train",
-        aligned: Literal["anywhere", "document"] = "anywhere",
+        aligned: Alignment = "anywhere",
         dtype: str = "uint16",
         eot_id: int | None = None,
         eot_side: str = "append",
@@ -52,6 +54,10 @@ class Windows:
             eot_id,
             eot_side,
         )
+        if aligned not in get_args(Alignment):
+            raise ConfigError(f"aligned: {aligned!r}; there are: {', '.join(get_args(Alignment))}")
+        if length < 1:
+            raise ConfigError(f"length: {length}; a window has at least one id")
         if (self.path / MANIFEST).exists():
             self._open_data_set(self.path, split)
         self.length = length

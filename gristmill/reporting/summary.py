@@ -1,6 +1,6 @@
 """The run in one page of Markdown, made from the manifest alone, so that the same data gives the same page."""
 
-from gristmill.reporting.tables import escape, input_rows, markdown, published_rows, rule_rows
+from gristmill.reporting.tables import escape, input_rows, markdown, published_rows, rule_rows, source_rows
 from gristmill.types import Manifest
 
 MOST_ROWS = 50
@@ -13,8 +13,8 @@ def summary(manifest: Manifest) -> str:
     lines = [
         f"# {escape(manifest.dataset)}",
         "",
-        f"{totals['input_documents']:,} documents in, {totals['documents']:,} published: {totals['tokens']:,} tokens "
-        f"and one end-of-text token a document where the format has one.",
+        f"{totals['input_documents']:,} documents in, {totals['documents']:,} published: {totals['tokens']:,} tokens, "
+        f"end-of-text not counted ({_eot_sides(manifest)}).",
         "",
         f"- tokenizer: {escape(record.name)}, {record.vocab_size:,} ids, {manifest.dtype}, sha256 `{record.sha256}`",
         f"- encoded by {escape(record.fast_path)}; {record.documents_compared:,} documents compared with the "
@@ -24,6 +24,10 @@ def summary(manifest: Manifest) -> str:
         "## Published files",
         "",
         markdown(published_rows(manifest)[:MOST_ROWS]),
+        "",
+        "## Sources",
+        "",
+        markdown(source_rows(manifest)),
         "",
         "## Not published",
         "",
@@ -47,8 +51,17 @@ def summary(manifest: Manifest) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _eot_sides(manifest: Manifest) -> str:
+    said = {"append": "appended to every document", "prepend": "put before every document", "none": "left out"}
+    return ", ".join(f"{kind}: {said[side]}" for kind, side in manifest.eot_side.items())
+
+
 def _losses(manifest: Manifest) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
+    read = max(1, manifest.totals["input_documents"])
     for what, reasons in (("dropped", manifest.dropped), ("quarantined", manifest.quarantined)):
-        rows += [{"what": what, "reason": reason, "documents": count} for reason, count in reasons.items()]
+        rows += [
+            {"what": what, "reason": escape(reason), "documents": count, "of all read": f"{count / read:.2%}"}
+            for reason, count in reasons.items()
+        ]
     return rows

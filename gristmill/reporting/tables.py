@@ -48,6 +48,20 @@ def input_rows(manifest: Manifest) -> list[Row]:
     ]
 
 
+def source_rows(manifest: Manifest) -> list[Row]:
+    """One row a source: what was published of it."""
+    tokens = max(1, manifest.totals["tokens"])
+    return [
+        {
+            "source": escape(name),
+            "documents": counts["documents"],
+            "tokens": counts["tokens"],
+            "share of tokens": f"{counts['tokens'] / tokens:.2%}",
+        }
+        for name, counts in manifest.sources.items()
+    ]
+
+
 def rule_rows(manifest: Manifest) -> list[Row]:
     """The ledger of cleaning: one row a source and rule."""
     return [
@@ -66,7 +80,7 @@ def rule_rows(manifest: Manifest) -> list[Row]:
 
 
 def _place(uri: str, part: dict[str, int] | None) -> str:
-    return uri if part is None else f"{uri} [{part['start']}:{part['stop']}]"
+    return uri if part is None else f"{uri} ({part['start']} to {part['stop']})"
 
 
 def _reasons(reasons: dict[str, int]) -> str:

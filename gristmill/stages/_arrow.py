@@ -30,6 +30,11 @@ class DocumentWriter:
         if len(batch):
             self._writer.write_batch(batch)
 
+    def discard(self) -> None:
+        """Remove what was written."""
+        if not self._out.closed:
+            self._out.discard()
+
     def close(self, schema: pa.Schema) -> Artifact:
         """Finish the file; ``schema`` is used where nothing was written."""
         if self._writer is None:

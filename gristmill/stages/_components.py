@@ -4,32 +4,52 @@ from collections.abc import Iterable
 
 import numpy as np
 
+BLOCK = 1 << 22
+"""Nodes looked at together while trees are flattened: 64 MB of further arrays."""
+
 
 def components(nodes: np.ndarray, edges: Iterable[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
     """For each of the sorted, distinct ``nodes`` (uint64) the index of the smallest node connected with it.
 
     ``edges`` are arrays of end points, taken one at a time: memory is 16 bytes a node and a few times one array.
-    Hook and compress after Shiloach and Vishkin (1982): the larger root of an edge is hung under the smaller, until no
-    edge joins two roots.
     """
-    labels = np.arange(len(nodes))
+    parents = np.arange(len(nodes))
     for first, second in edges:
-        a, b = np.searchsorted(nodes, first), np.searchsorted(nodes, second)
+        join(parents, np.searchsorted(nodes, first), np.searchsorted(nodes, second))
+    flatten(parents)
+    return parents
+
+
+def join(parents: np.ndarray, first: np.ndarray, second: np.ndarray) -> None:
+    """Connect the nodes ``first[i]`` and ``second[i]`` in the forest, in which no parent is above its child.
+
+    Hook and compress after Shiloach and Vishkin (1982): the larger root of an edge is hung under the smaller, until no
+    edge joins two roots. Time goes with the edges, whatever the size of the forest.
+    """
+    while len(first):
+        first, second = _roots(parents, first), _roots(parents, second)
+        apart = first != second
+        first, second = first[apart], second[apart]
+        np.minimum.at(parents, np.maximum(first, second), np.minimum(first, second))
+
+
+def flatten(parents: np.ndarray) -> None:
+    """Make every node point at its root, in one ascending pass: parents come before their children."""
+    for start in range(0, len(parents), BLOCK):
+        block = parents[start : start + BLOCK]
         while True:
-            a, b = labels[a], labels[b]
-            open_edges = a != b
-            if not open_edges.any():
+            further = parents[block]
+            if np.array_equal(further, block):
                 break
-            a, b = a[open_edges], b[open_edges]
-            np.minimum.at(labels, np.maximum(a, b), np.minimum(a, b))
-            labels = _compressed(labels)
-    return labels
+            block[:] = further
 
 
-def _compressed(labels: np.ndarray) -> np.ndarray:
-    """Every node points at its root."""
+def _roots(parents: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+    """The root of each node; every step halves the ways of all."""
+    found: np.ndarray = parents[nodes]
     while True:
-        further = labels[labels]
-        if np.array_equal(further, labels):
-            return labels
-        labels = further
+        further = parents[found]
+        if np.array_equal(further, found):
+            return found
+        parents[nodes] = further
+        found = further

@@ -36,3 +36,14 @@ def within_groups(starts: np.ndarray, sizes: np.ndarray) -> Iterator[tuple[np.nd
         first, later = with_first(starts[large], sizes[large])
         yield first, later
         yield later - 1, later
+
+
+def portions(starts: np.ndarray, sizes: np.ndarray, pairs: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The groups in portions of at most so many pairs within them, or one group."""
+    costs = np.cumsum(np.where(sizes <= ALL_PAIRS, sizes * (sizes - 1) // 2, 2 * (sizes - 1)))
+    first = 0
+    while first < len(starts):
+        before = int(costs[first - 1]) if first else 0
+        last = max(first + 1, int(np.searchsorted(costs, before + pairs, "right")))
+        yield starts[first:last], sizes[first:last]
+        first = last

@@ -1,6 +1,7 @@
 """Cluster the pairs of copies, and say for every piece which documents go and which one each repeats."""
 
-from collections.abc import Callable
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -8,8 +9,8 @@ import numpy as np
 from gristmill import ledger, storage
 from gristmill.config import PrepareConfig
 from gristmill.dedup.base import Screen
-from gristmill.stages._components import components
-from gristmill.stages.records import EDGE, LOW, mapped
+from gristmill.stages._components import flatten, join
+from gristmill.stages.records import EDGE, LOW, Numbering, by_piece, mapped
 from gristmill.stages.sign import matches
 from gristmill.types import StageReport
 
@@ -22,6 +23,15 @@ NO_PLACE = 0xFFFFFFFF
 
 CONTAMINATED = "contaminated"
 """Reason of a document that a screen drops."""
+
+CHUNK_EDGES = 1 << 22
+"""Edges looked at together: 200 MB of further arrays."""
+
+MEMORY = 8 << 30
+"""Bytes of the forest (4 a document, 8 above 4.3 billion) that are kept in memory; a larger one is a mapped file."""
+
+FIRST = 128
+"""Added to the kind in ``finders`` where it found only later documents to repeat this one."""
 
 
 def decide(
@@ -49,21 +59,28 @@ def decide(
     }
 
     def produce(folder: Path, key: str) -> StageReport:
-        screened = _screened(signed[:own], config)
-        edges = [mapped(report, "edges", EDGE) for report in found]
-        verdicts_of_pairs = _verdicts(edges, kinds, ranks, _choice(ranks, priorities, signed, config))
-        places, verdicts = _sorted(verdicts_of_pairs, screened)
-        offsets = np.searchsorted(places, np.arange(own + 1)).tolist()
-        verdicts = verdicts[: offsets[-1]]
+        numbering = Numbering(ranks, signed)
+        parents, finders = _clusters(folder, found, kinds, numbering)
+        if config.keep_copy == "content":
+            _prefer_content(parents, finders, numbering, ranks, priorities, signed)
+        screened, screened_rows = _screened(signed[:own], config)
+        place_of = np.argsort(np.array(ranks, np.int64))
         reasons = reasons_of(config)
-        documents, kept_characters, dropped = [], [], []
-        for place, report in enumerate(signed[:own]):
-            gone = verdicts[offsets[place] : offsets[place + 1]]
-            lengths = mapped(report, "characters", np.dtype("<i8"))
-            documents.append(report.docs_out - len(gone))
-            kept_characters.append(int(lengths.sum()) - int(lengths[gone["row"]].sum()))
-            counts = np.bincount(gone["kind"], minlength=len(reasons)).tolist()
-            dropped.append({reason: count for reason, count in zip(reasons, counts, strict=True) if count})
+        offsets, documents, kept_characters, dropped = [0], [], [], []
+        with storage.Writer(folder / "verdicts") as out:
+            for place, report in enumerate(signed[:own]):
+                piece = numbering.piece(ranks[place])
+                copies = _repeats(piece, parents, finders, numbering, place_of)
+                bounds = np.searchsorted(screened, [place, place + 1])
+                gone = np.concatenate([copies, screened_rows[slice(*bounds)]])
+                gone = gone[np.argsort(gone["row"])]
+                out.write(gone.tobytes())
+                lengths = mapped(report, "characters", np.dtype("<i8"))
+                offsets.append(offsets[-1] + len(gone))
+                documents.append(report.docs_out - len(gone))
+                kept_characters.append(int(lengths.sum()) - int(lengths[gone["row"]].sum()))
+                counts = np.bincount(gone["kind"], minlength=len(reasons)).tolist()
+                dropped.append({reason: count for reason, count in zip(reasons, counts, strict=True) if count})
         totals: dict[str, int] = {}
         for table in dropped:
             for reason, count in table.items():
@@ -77,7 +94,7 @@ def decide(
             chars_in=sum(report.chars_out for report in signed[:own]),
             chars_out=sum(kept_characters),
             dropped=totals,
-            artifacts={"verdicts": storage.write(folder / "verdicts", verdicts.tobytes())},
+            artifacts={"verdicts": out.artifact},
             details={
                 "offsets": offsets,
                 "documents": documents,
@@ -115,70 +132,77 @@ def _reported(signed: list[StageReport], config: PrepareConfig) -> list[int]:
     return [sum(len(matches(report, number)) for number in reporting) for report in signed]
 
 
-def _sorted(*parts: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Places and records of all parts by (place, row)."""
-    places = np.concatenate([place for place, _ in parts])
-    records = np.concatenate([record for _, record in parts])
-    order = np.lexsort((records["row"], places))
-    return places[order], records[order]
-
-
-def _choice(
-    ranks: list[int], priorities: list[int], signed: list[StageReport], config: PrepareConfig
-) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """A function of nodes and labels (index of the first node of each one's cluster) that gives for each node the index
-    of the one that stays."""
-    if config.keep_copy == "first":
-        return lambda _, labels: labels
-    contents = {rank: mapped(report, "content", np.dtype("<u8")) for rank, report in zip(ranks, signed, strict=True)}
-    priority_of = np.array(priorities, np.int64)[np.argsort(ranks)]
-
-    def chosen(nodes: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        owners, rows = (nodes >> np.uint64(32)).astype(np.int64), nodes & LOW
-        content = np.empty(len(nodes), np.uint64)
-        for owner in np.unique(owners).tolist():
-            here = np.flatnonzero(owners == owner)
-            content[here] = contents[owner][rows[here]]
-        order = np.lexsort((nodes, content, -priority_of[owners], labels))
-        clusters, first = np.unique(labels[order], return_index=True)
-        best: np.ndarray = order[first][np.searchsorted(clusters, labels)]
-        return best
-
-    return chosen
-
-
-def _verdicts(
-    edges: list[np.ndarray],
-    kinds: list[int],
-    ranks: list[int],
-    choice: Callable[[np.ndarray, np.ndarray], np.ndarray],
+def _clusters(
+    folder: Path, found: list[StageReport], kinds: list[int], numbering: Numbering
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Places and ``VERDICT`` records of all documents that repeat another."""
-    nodes = np.empty(0, np.uint64)
-    for part in edges:
-        nodes = np.unique(np.concatenate([nodes, part["first"], part["second"]]))
-    stays = choice(nodes, components(nodes, ((part["first"], part["second"]) for part in edges)))
-    kind = _finders(nodes, edges, kinds)
-    gone = np.flatnonzero(stays != np.arange(len(nodes)))
-    kept = nodes[stays[gone]]
-    place_of = np.argsort(ranks) if ranks else np.empty(0, int)
-    places = place_of[(nodes[gone] >> np.uint64(32)).astype(np.int64)]
+    """By number of the document: ``parents``, the smallest number of its cluster; ``finders``, uint8, the first kind
+    that found it to repeat an earlier one, ``FIRST`` and the first kind that found any where all its copies are later
+    ones, and 255 where it has none."""
+    dtype = np.dtype(np.uint32 if len(numbering) <= 1 << 32 else np.int64)
+    parents = _array(folder, len(numbering), dtype)
+    for start in range(0, len(parents), CHUNK_EDGES):
+        parents[start : start + CHUNK_EDGES] = np.arange(start, min(start + CHUNK_EDGES, len(parents)))
+    finders = np.full(len(numbering), 255, np.uint8)
+    for report, kind in zip(found, kinds, strict=True):
+        for edges in _chunks(mapped(report, "edges", EDGE)):
+            first, second = numbering.of(edges["first"]), numbering.of(edges["second"])
+            join(parents, first, second)
+            np.minimum.at(finders, first, np.uint8(kind + FIRST))
+            np.minimum.at(finders, second, np.uint8(kind))
+    flatten(parents)
+    return parents, finders
+
+
+def _array(folder: Path, length: int, dtype: np.dtype) -> np.ndarray:
+    """An array to be filled, in memory or, above ``MEMORY`` bytes, in a file without a name."""
+    if length * dtype.itemsize <= MEMORY:
+        return np.empty(length, dtype)
+    with storage.translated(folder), tempfile.TemporaryFile(dir=folder) as file:
+        return np.memmap(file, dtype, "w+", shape=(length,))
+
+
+def _chunks(edges: np.ndarray) -> Iterator[np.ndarray]:
+    for start in range(0, len(edges), CHUNK_EDGES):
+        yield edges[start : start + CHUNK_EDGES]
+
+
+def _prefer_content(
+    parents: np.ndarray,
+    finders: np.ndarray,
+    numbering: Numbering,
+    ranks: list[int],
+    priorities: list[int],
+    signed: list[StageReport],
+) -> None:
+    """Let ``parents`` name, of each cluster, the document of the highest priority and then of the smallest hash of its
+    text. Takes 60 bytes for each document that is in a cluster."""
+    numbers = np.flatnonzero(finders < 255)
+    nodes, clusters = numbering.nodes(numbers), parents[numbers]
+    content, priority = np.empty(len(nodes), np.uint64), np.empty(len(nodes), np.int64)
+    by_rank = {rank: place for place, rank in enumerate(ranks)}
+    for rank, here in by_piece(nodes):
+        place = by_rank[rank]
+        content[here] = mapped(signed[place], "content", np.dtype("<u8"))[nodes[here] & LOW]
+        priority[here] = priorities[place]
+    order = np.lexsort((numbers, content, -priority, clusters))
+    sorted_clusters = clusters[order]
+    new = np.ones(len(order), bool)
+    new[1:] = sorted_clusters[1:] != sorted_clusters[:-1]
+    parents[numbers[order]] = numbers[order[new]][np.cumsum(new) - 1]
+
+
+def _repeats(
+    piece: slice, parents: np.ndarray, finders: np.ndarray, numbering: Numbering, place_of: np.ndarray
+) -> np.ndarray:
+    """``VERDICT`` records of the documents of a piece that repeat another."""
+    stays = np.asarray(parents[piece])
+    gone = np.flatnonzero(stays != np.arange(piece.start, piece.stop))
+    kept = numbering.nodes(stays[gone].astype(np.int64))
     found = np.empty(len(gone), VERDICT)
-    found["row"], found["kind"] = nodes[gone] & LOW, kind[gone]
+    found["row"], found["kind"] = gone, finders[piece][gone] % FIRST
     found["kept_place"] = place_of[(kept >> np.uint64(32)).astype(np.int64)]
     found["kept_row"] = kept & LOW
-    return places, found
-
-
-def _finders(nodes: np.ndarray, edges: list[np.ndarray], kinds: list[int]) -> np.ndarray:
-    """uint8: the first kind that found a node to repeat an earlier one; where all its copies are later ones, the first
-    kind that found any."""
-    found = {name: np.full(len(nodes), 255, np.uint8) for name in ("first", "second")}
-    for number, part in zip(kinds, edges, strict=True):
-        for name, table in found.items():
-            np.minimum.at(table, np.searchsorted(nodes, part[name]), np.uint8(number))
-    finders: np.ndarray = np.where(found["second"] < 255, found["second"], found["first"])
-    return finders
+    return found
 
 
 def verdict(place: int, decided: StageReport) -> np.ndarray:

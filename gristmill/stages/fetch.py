@@ -49,9 +49,13 @@ def fetch(shard: ShardRef, config: PrepareConfig) -> StageReport:
 
     def produce(folder: Path, key: str) -> StageReport:
         tally = _Tally(shard, config, folder)
-        for chunk in config.source(shard.source).documents(shard):
-            tally.add(chunk)
-        return tally.report(key)
+        try:
+            for chunk in config.source(shard.source).documents(shard):
+                tally.add(chunk)
+            return tally.report(key)
+        except BaseException:
+            tally.discard()
+            raise
 
     return ledger.run(config.execution.work, "fetch", shard.index, inputs(shard, config), produce)
 
@@ -97,6 +101,11 @@ class _Tally:
         self._pieces.append(self._documents.close(self._schema))
         self._documents = DocumentWriter(self._folder / f"documents-{len(self._pieces):05d}.arrow")
         self._piece_documents = self._piece_characters = 0
+
+    def discard(self) -> None:
+        """Let go of the open files; Arrow complains on stderr about one that it has to close itself."""
+        self._documents.discard()
+        self._quarantine.discard()
 
     def _hash(self, texts: pa.StringArray) -> int:
         if not len(texts):
@@ -145,6 +154,11 @@ class _Quarantine:
         # Not the shard's number: it changes when a file is added before it, and this output is reused.
         line = {"uri": self._shard.uri, **msgspec.to_builtins(bad)}
         self._stream.write(msgspec.json.encode(line) + b"\n")
+
+    def discard(self) -> None:
+        if self._stream is not None and self._out is not None and not self._out.closed:
+            self._stream.close()
+            self._out.discard()
 
     def close(self) -> dict[str, Artifact]:
         if self._stream is None or self._out is None:

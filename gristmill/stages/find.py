@@ -1,5 +1,7 @@
 """Find pairs of documents that are copies: independent searches over bands and key ranges of all pieces."""
 
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -7,13 +9,17 @@ import numpy as np
 from gristmill import ledger, progress, storage
 from gristmill.config import PrepareConfig
 from gristmill.dedup.base import Dedup
-from gristmill.stages._pairs import groups, with_first, within_groups
-from gristmill.stages.records import EDGE, LOW, mapped
+from gristmill.stages._pairs import groups, portions, with_first, within_groups
+from gristmill.stages.records import EDGE, LOW, by_piece, mapped
 from gristmill.stages.sign import BAND
 from gristmill.types import Search, StageReport
 
 SEARCH_RECORDS = 16_000_000
-"""Keys a search: at 40 bytes each while they are sorted, 640 MB."""
+"""Keys a search: at 45 bytes each while they are sorted, 720 MB."""
+
+SEARCH_PAIRS = 1 << 23
+"""Candidates confirmed and written together: with those that the last group adds, 56 bytes each while they are sorted,
+470 MB."""
 
 CONFIRM_PAIRS = 1 << 18
 """Pairs confirmed at a time: 268 MB with two 512-byte signatures each."""
@@ -44,8 +50,8 @@ def searches(signed: list[StageReport], config: PrepareConfig) -> list[Search]:
 
 
 def find(search: Search, ranks: list[int], signed: list[StageReport], config: PrepareConfig) -> StageReport:
-    """Write ``edges``: the confirmed pairs of one search as ``EDGE`` records, sorted and distinct. ``ranks`` holds the
-    rank of each piece."""
+    """Write ``edges``: the confirmed pairs of one search as ``EDGE`` records, sorted and distinct among each
+    ``SEARCH_PAIRS`` candidates. ``ranks`` holds the rank of each piece."""
     determined = {
         "signatures": [report.fingerprint for report in signed],
         "ranks": ranks,
@@ -55,41 +61,65 @@ def find(search: Search, ranks: list[int], signed: list[StageReport], config: Pr
     def produce(folder: Path, key: str) -> StageReport:
         plugin = config.dedup[search.kind]
         assert isinstance(plugin, Dedup)
-        pairs = [
-            _candidates(plugin, band, search, ranks, signed) for band in range(search.first_band, search.last_band)
-        ]
-        edges = _confirmed(plugin, _distinct(np.concatenate(pairs)), search.kind, ranks, signed)
-        artifact = storage.write(folder / "edges", edges.tobytes())
-        details = {"candidates": sum(map(len, pairs)), "confirmed": len(edges)}
+        candidates = confirmed = 0
+        with storage.Writer(folder / "edges") as out:
+            for pairs in _candidates(plugin, search, ranks, signed):
+                edges = _confirmed(plugin, _distinct(pairs), search.kind, ranks, signed)
+                out.write(edges.tobytes())
+                candidates, confirmed = candidates + len(pairs), confirmed + len(edges)
+        details = {"candidates": candidates, "confirmed": confirmed}
         return StageReport(
-            stage="find", shard=search.index, fingerprint=key, artifacts={"edges": artifact}, details=details
+            stage="find", shard=search.index, fingerprint=key, artifacts={"edges": out.artifact}, details=details
         )
 
     return ledger.run(config.execution.work, "find", search.index, determined, produce)
 
 
-def _candidates(plugin: Dedup, band: int, search: Search, ranks: list[int], signed: list[StageReport]) -> np.ndarray:
-    """``EDGE`` records of documents with equal keys in a band."""
+def _candidates(plugin: Dedup, search: Search, ranks: list[int], signed: list[StageReport]) -> Iterator[np.ndarray]:
+    """``EDGE`` records of documents with equal keys in a band, about ``SEARCH_PAIRS`` at a time."""
+    waiting: list[np.ndarray] = []
+    for band in range(search.first_band, search.last_band):
+        node, starts, sizes = _equal(band, search, ranks, signed)
+        for part in portions(starts, sizes, SEARCH_PAIRS):
+            for first, second in [with_first(*part)] if plugin.transitive else within_groups(*part):
+                found = np.empty(len(first), EDGE)
+                found["first"], found["second"] = node[first], node[second]
+                waiting.append(found)
+            if sum(map(len, waiting)) >= SEARCH_PAIRS:
+                yield np.concatenate(waiting)
+                waiting = []
+    if waiting:
+        yield np.concatenate(waiting)
+
+
+def _equal(
+    band: int, search: Search, ranks: list[int], signed: list[StageReport]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The nodes of the search's key range in a band by (key, node); starts and sizes of the groups of equal keys."""
     low = np.uint64(search.range * 2**64 // search.ranges)
     high = np.uint64((search.range + 1) * 2**64 // search.ranges - 1)
-    keys, nodes = [], []
-    for rank, report in zip(ranks, signed, strict=True):
-        valid = report.details["valid"][search.kind]
-        records = mapped(report, f"{search.kind}.bands", BAND)[band * valid : (band + 1) * valid]
-        start, stop = np.searchsorted(records["key"], low, "left"), np.searchsorted(records["key"], high, "right")
-        keys.append(records["key"][start:stop])
-        nodes.append(np.uint64(rank << 32) | records["row"][start:stop].astype(np.uint64))
-    progress.advance(sum(map(len, keys)), 0)
-    key, node = np.concatenate(keys), np.concatenate(nodes)
-    order = np.lexsort((node, key))
-    node = node[order]
-    starts, sizes = groups(key[order])
-    pairs = [with_first(starts, sizes)] if plugin.transitive else list(within_groups(starts, sizes))
-    found = np.empty(sum(len(first) for first, _ in pairs), EDGE)
-    if pairs:
-        found["first"] = node[np.concatenate([first for first, _ in pairs])]
-        found["second"] = node[np.concatenate([second for _, second in pairs])]
-    return found
+    pieces = sorted(zip(ranks, signed, strict=True), key=lambda pair: pair[0])
+    bounds = []
+    for _, report in pieces:
+        keys = np.asarray(_band(report, band, search.kind))["key"]
+        # numpy's own search would first copy the keys, since they are not aligned: the whole band for every range
+        bounds.append((bisect_left(keys, low), bisect_right(keys, high)))
+    total, start = sum(stop - start for start, stop in bounds), 0
+    key, node = np.empty(total, np.uint64), np.empty(total, np.uint64)
+    for (rank, report), (first, last) in zip(pieces, bounds, strict=True):
+        records = _band(report, band, search.kind)[first:last]
+        key[start : start + len(records)] = records["key"]
+        node[start : start + len(records)] = np.uint64(rank << 32) | records["row"]
+        start += len(records)
+    progress.advance(total, 0)
+    order = np.argsort(key, kind="stable")  # nodes ascend already, and sorted runs are merged
+    return node[order], *groups(key[order])
+
+
+def _band(report: StageReport, band: int, kind: int) -> np.ndarray:
+    """``BAND`` records of a piece; mapped anew each time, for there may be more pieces than files can be open."""
+    valid = report.details["valid"][kind]
+    return mapped(report, f"{kind}.bands", BAND)[band * valid : (band + 1) * valid]
 
 
 def _distinct(pairs: np.ndarray) -> np.ndarray:
@@ -134,8 +164,6 @@ def _confirmed_by_sets(
 def _rows(checks: dict[int, np.ndarray], dtype: np.dtype, nodes: np.ndarray) -> np.ndarray:
     """The check rows of nodes, ``(nodes, width)``."""
     found = np.empty((len(nodes), *dtype.shape), dtype.base)
-    places, rows = nodes >> np.uint64(32), nodes & LOW
-    for place in np.unique(places).tolist():
-        here = np.flatnonzero(places == place)
-        found[here] = checks[place][rows[here]]
+    for rank, here in by_piece(nodes):
+        found[here] = checks[rank][nodes[here] & LOW]
     return found

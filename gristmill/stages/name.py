@@ -8,10 +8,11 @@ import pyarrow.parquet as pq
 from pyarrow import ipc
 
 from gristmill import ledger, progress, storage
-from gristmill.columns import strings
+from gristmill.columns import numbers, strings
 from gristmill.config import PrepareConfig
 from gristmill.dedup.base import Screen
 from gristmill.stages.decide import NO_PLACE, VERDICT, reasons_of, verdict
+from gristmill.stages.records import by_piece
 from gristmill.stages.sign import matches
 from gristmill.types import StageReport
 
@@ -98,20 +99,20 @@ class _Names:
         own = np.full(len(rows), self._own.shard, np.uint32)
         shard_of = np.array([report.shard for report in self._signed], np.uint32)
         none = rows["kept_place"] >= self._pieces
-        kept_shards = pa.array(shard_of[np.where(none, 0, rows["kept_place"])], mask=none)
+        kept_shards = numbers(shard_of[np.where(none, 0, rows["kept_place"])], none)
         columns = [
             strings(_ids(self._own, rows["row"])),
             strings([reasons[kind] for kind in rows["kind"].tolist()]),
             strings(self._kept(rows)),
-            pa.array(own),
+            numbers(own),
             kept_shards,
         ]
         return pa.Table.from_arrays(columns, schema=DUPLICATES)
 
     def _kept(self, rows: np.ndarray) -> list[str]:
         kept = np.empty(len(rows), object)
-        for place in np.unique(rows["kept_place"]).tolist():
-            here = np.flatnonzero(rows["kept_place"] == place)
+        nodes = rows["kept_place"].astype(np.uint64) << np.uint64(32) | rows["kept_row"]
+        for place, here in by_piece(nodes):
             if place == NO_PLACE:
                 pairs = zip(rows["kind"][here].tolist(), rows["row"][here].tolist(), strict=True)
                 kept[here] = [self._matches[kind][row] for kind, row in pairs]
@@ -125,5 +126,5 @@ def _ids(signed: StageReport, rows: np.ndarray) -> list[str]:
     """The ids of some rows of a piece; the file is mapped, so only these are read."""
     with pa.memory_map(signed.artifacts["ids"].uri) as file:
         column = ipc.open_file(file).read_all().column("id")
-        found: list[str] = column.take(pa.array(rows.astype(np.int64))).to_pylist()
+        found: list[str] = column.take(numbers(rows.astype(np.int64))).to_pylist()
     return found

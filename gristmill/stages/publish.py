@@ -39,6 +39,19 @@ def check_output(config: PrepareConfig, shards: list[ShardRef]) -> None:
         )
 
 
+def check_content(config: PrepareConfig, fetched: list[StageReport]) -> None:
+    """Raises ``ConfigError`` when the output holds this data set made from other content of the same files."""
+    path = storage.local(config.destination) / MANIFEST
+    if not path.exists():
+        return
+    before = {shard.index: shard for shard in read_manifest(path.parent).source_shards}
+    for report in fetched:
+        if before[report.shard].sha256 != report.details["content_sha256"]:
+            raise ConfigError(
+                f"{path.parent} was made from another content of {before[report.shard].uri}; choose another --output"
+            )
+
+
 def _check_unpublished(output: Path, config: PrepareConfig) -> None:
     """Without a manifest, files may only be there from a run that was stopped, and that one had packed before."""
     if any((storage.local(config.execution.work) / "pack").glob("*")):
@@ -125,7 +138,9 @@ def _attach_quarantine(fetched: list[StageReport], output: Path) -> list[Attache
 
 def _attach_duplicates(results: Results, output: Path) -> list[AttachedFile]:
     named = [(report.name, report.artifacts["duplicates"]) for report in results.named]
-    trimmed = [(f"{report.name}-parts", report.artifacts["parts"]) for report in results.trimmed]
+    trimmed = [
+        (f"{report.name}-parts", report.artifacts["parts"]) for report in results.trimmed if report.details["touched"]
+    ]
     return [
         _attach(output, f"report/duplicates/{name}.parquet", Path(artifact.uri).read_bytes())
         for name, artifact in [*named, *trimmed]

@@ -1,5 +1,6 @@
 """Published documents as text again, from their tokens: what earlier data is compared by."""
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pyarrow as pa
 from gristmill import ledger, plugins, progress, storage
 from gristmill.columns import strings
 from gristmill.config import PrepareConfig
-from gristmill.errors import ConfigError
+from gristmill.errors import ConfigError, InputError
 from gristmill.manifest import read_manifest
 from gristmill.stages._arrow import DocumentWriter, characters
 from gristmill.stages.verify import format_of
@@ -71,6 +72,20 @@ def recall(output: str, path: str, number: int, config: PrepareConfig) -> StageR
 
     determined = {"file": file.sha256, "tokenizer": manifest.tokenizer.sha256, "name": f"{output}/{path}"}
     return ledger.run(config.execution.work, "recall", number, determined, produce)
+
+
+def recalled_text(name: str, config: PrepareConfig) -> str:
+    """The text of the earlier document that ``recall`` gave this id; raises ``InputError`` when it is not there."""
+    file_name, _, place = name.rpartition("#")
+    for output, path in earlier_files(config):
+        if file_name == f"{output}/{path}":
+            folder = storage.local(output)
+            manifest = read_manifest(folder)
+            file = next(entry for entry in manifest.files if entry.path == path)
+            documents = itertools.chain.from_iterable(_texts(folder, file, manifest))
+            for text in itertools.islice(documents, int(place), None):
+                return text
+    raise InputError(f"{name}: no such document in {', '.join(config.against)}")
 
 
 def published_encoder(folder: Path, manifest: Manifest) -> Encoder:

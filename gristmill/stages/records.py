@@ -1,5 +1,6 @@
 """Fixed-size records on disk, and the numbering of documents as nodes."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -44,3 +45,37 @@ def mapped(report: StageReport, name: str, dtype: np.dtype) -> np.ndarray:
     with storage.translated(Path(artifact.uri)):
         data = np.memmap(artifact.uri, dtype.base, "r")
     return data.reshape(-1, *dtype.shape) if dtype.shape else data
+
+
+def by_piece(nodes: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """The rank of each piece that has some of the nodes, and their positions in ``nodes``, by row."""
+    order = np.argsort(nodes)
+    ranks = (nodes >> np.uint64(32))[order]
+    edges = np.flatnonzero(ranks[1:] != ranks[:-1]) + 1
+    for positions in np.split(order, edges) if len(order) else []:
+        yield int(nodes[positions[0]]) >> 32, positions
+
+
+class Numbering:
+    """Documents as one run of numbers, by (rank of the piece, row): the smaller number is the copy that stays."""
+
+    def __init__(self, ranks: list[int], signed: list[StageReport]) -> None:
+        sizes = np.zeros(len(ranks) + 1, np.int64)
+        sizes[np.array(ranks, np.int64) + 1] = [report.docs_out for report in signed]
+        self._starts = np.cumsum(sizes)
+
+    def __len__(self) -> int:
+        return int(self._starts[-1])
+
+    def piece(self, rank: int) -> slice:
+        """The numbers of the documents of a piece."""
+        return slice(int(self._starts[rank]), int(self._starts[rank + 1]))
+
+    def of(self, nodes: np.ndarray) -> np.ndarray:
+        """int64 numbers of nodes."""
+        return self._starts[(nodes >> np.uint64(32)).astype(np.int64)] + (nodes & LOW).astype(np.int64)
+
+    def nodes(self, numbers: np.ndarray) -> np.ndarray:
+        """The nodes with these numbers."""
+        ranks = np.searchsorted(self._starts, numbers, "right") - 1
+        return ranks.astype(np.uint64) << np.uint64(32) | (numbers - self._starts[ranks]).astype(np.uint64)

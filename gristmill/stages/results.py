@@ -7,6 +7,7 @@ import msgspec
 
 import gristmill
 from gristmill.config import PrepareConfig
+from gristmill.manifest import VERSION
 from gristmill.stages.vocabulary import tokenizer_record
 from gristmill.types import Manifest, PublishedFile, RuleRecord, ShardRef, SourceShard, StageReport, Value, token_dtype
 
@@ -38,7 +39,7 @@ def manifest_of(files: list[PublishedFile], results: Results, config: PrepareCon
         quarantined.update(shard.quarantined)
     compared = sum(report.details["compared"] for report in results.tokenized)
     return Manifest(
-        manifest_version=1,
+        manifest_version=VERSION,
         dataset=config.dataset,
         code_version=gristmill.__version__,
         config=config.settings(),

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from gristmill import ledger, progress, storage
-from gristmill.columns import strings
+from gristmill.columns import numbers, strings
 from gristmill.config import PrepareConfig
 from gristmill.dedup.base import SpanDedup
 from gristmill.stages._arrow import DocumentWriter, characters
@@ -164,7 +164,7 @@ def trim(
         owed = np.unique(_chosen("owed", rank, signed, found, config)["row"])
         least = max(kind.min_left for kind in kinds(config))
         out = DocumentWriter(folder / "documents.arrow")
-        schema, count, size, before, documents = DOCUMENT_SCHEMA, 0, 0, 0, 0
+        schema, count, size, before, documents, touched = DOCUMENT_SCHEMA, 0, 0, 0, 0, 0
         with (
             storage.Writer(folder / "characters") as lengths,
             storage.Writer(folder / "parts.parquet") as parts,
@@ -180,6 +180,7 @@ def trim(
                 texts = trimmed.column("text")
                 lengths.write(pc.utf8_length(texts).to_numpy().astype("<i8").tobytes())
                 documents, count = documents + len(batch.rows), count + len(texts)
+                touched += len(changed)
                 before, size = before + characters(batch.documents.column("text")), size + characters(texts)
                 progress.advance(len(batch.rows), texts.nbytes)
         return StageReport(
@@ -193,6 +194,7 @@ def trim(
             chars_out=size,
             dropped={LITTLE_LEFT: documents - count} if documents > count else {},
             artifacts={"documents": out.close(schema), "characters": lengths.artifact, "parts": parts.artifact},
+            details={"touched": touched},
         )
 
     return ledger.run(config.execution.work, "trim", cleaned.shard, determined, produce)
@@ -238,10 +240,10 @@ def _trimmed(
 def _named(documents: pa.RecordBatch, places: np.ndarray, stays: np.ndarray, shard: int) -> pa.Table:
     """``DUPLICATES`` rows of documents that lost something."""
     columns = [
-        documents.column("id").take(pa.array(places)),
+        documents.column("id").take(numbers(places)),
         strings([TRIMMED if stay else LITTLE_LEFT for stay in stays.tolist()]),
         strings([""] * len(places)),
-        pa.array(np.full(len(places), shard, np.uint32)),
+        numbers(np.full(len(places), shard, np.uint32)),
         pa.nulls(len(places), pa.uint32()),
     ]
     return pa.Table.from_arrays(columns, schema=DUPLICATES)

@@ -1,5 +1,6 @@
 """Obtain the tokenizer (copy it, or train it on the kept documents) and archive it in the work area."""
 
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
@@ -7,20 +8,27 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import xxhash
 
 from gristmill import ledger, progress, storage
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, InputError
 from gristmill.stages._kept import kept
-from gristmill.tokenizers.base import Encoder
+from gristmill.tokenizers.base import Encoder, Tokenizer
 from gristmill.types import Artifact, StageReport, TokenizerRecord, token_dtype
 
 
 def check_tokenizer(config: PrepareConfig) -> None:
-    """Raises ``ConfigError`` when a tokenizer that is copied cannot be had: known before the corpus is cleaned."""
-    if not config.tokenizer.needs_documents:
-        config.tokenizer.source_digest()
+    """Raises ``ConfigError`` when a tokenizer that is copied cannot be had or does not fit the formats: said before the
+    corpus is cleaned."""
+    if config.tokenizer.needs_documents:
+        if not config.tokenizer.has_eot:
+            _check_eot(config.tokenizer.kind(), None, config)
+        return
+    with tempfile.TemporaryDirectory(prefix="gristmill-tokenizer-") as name:
+        config.tokenizer.prepare([], Path(name))
+        check_formats(_record(config.tokenizer, Path(name)), config)
 
 
 def vocabulary(cleaned: list[StageReport], decided: StageReport, config: PrepareConfig) -> StageReport:
@@ -38,21 +46,12 @@ def vocabulary(cleaned: list[StageReport], decided: StageReport, config: Prepare
 
     def produce(folder: Path, key: str) -> StageReport:
         config.tokenizer.prepare(_sample(cleaned, decided, config), folder)
-        encoder = config.tokenizer.load(folder)
+        record = _record(config.tokenizer, folder)
         files = sorted(path for path in folder.iterdir() if path.is_file())
         artifacts = {
             path.name: Artifact(uri=str(path), sha256=storage.digest(path), nbytes=path.stat().st_size)
             for path in files
         }
-        record = TokenizerRecord(
-            kind=config.tokenizer.kind(),
-            name=encoder.name,
-            file=encoder.file,
-            sha256=artifacts[encoder.file].sha256,
-            vocab_size=encoder.vocab_size,
-            eot_id=encoder.eot_id,
-            fast_path=encoder.fast_path,
-        )
         return StageReport(
             stage="vocabulary", shard=0, fingerprint=key, artifacts=artifacts, details={"record": record}
         )
@@ -60,6 +59,19 @@ def vocabulary(cleaned: list[StageReport], decided: StageReport, config: Prepare
     report = ledger.run(config.execution.work, "vocabulary", 0, determined, produce)
     check_formats(tokenizer_record(report), config)
     return report
+
+
+def _record(tokenizer: Tokenizer, folder: Path) -> TokenizerRecord:
+    encoder = tokenizer.load(folder)
+    return TokenizerRecord(
+        kind=tokenizer.kind(),
+        name=encoder.name,
+        file=encoder.file,
+        sha256=storage.digest(folder / encoder.file),
+        vocab_size=encoder.vocab_size,
+        eot_id=encoder.eot_id,
+        fast_path=encoder.fast_path,
+    )
 
 
 def _check_left(cleaned: list[StageReport], decided: StageReport) -> None:
@@ -101,17 +113,26 @@ def _sample(cleaned: list[StageReport], decided: StageReport, config: PrepareCon
             yield texts
 
 
+def _names(dtypes: tuple[str, ...]) -> str:
+    return " or ".join(np.dtype(dtype).name for dtype in dtypes)
+
+
 def check_formats(record: TokenizerRecord, config: PrepareConfig) -> None:
     """Every format must be able to hold every id and to end a document as it says."""
     dtype = token_dtype(record.vocab_size)
     for format in config.formats:
         if dtype.str not in format.dtypes:
             raise ConfigError(
-                f"formats: {format.kind()} holds {' or '.join(format.dtypes)} ids, but tokenizer {record.name} goes up "
+                f"formats: {format.kind()} holds {_names(format.dtypes)} ids, but tokenizer {record.name} goes up "
                 f"to id {record.vocab_size - 1}, which needs {dtype.name}; choose another format or tokenizer"
             )
-        if format.eot != "none" and record.eot_id is None:
+    _check_eot(record.name, record.eot_id, config)
+
+
+def _check_eot(name: str, eot_id: int | None, config: PrepareConfig) -> None:
+    for format in config.formats:
+        if format.eot != "none" and eot_id is None:
             raise ConfigError(
-                f"formats: {format.kind()} would {format.eot} an end-of-text token, and tokenizer {record.name} has "
-                "none; set eot: none"
+                f"formats: {format.kind()} would {format.eot} an end-of-text token, and tokenizer {name} has none; "
+                "set eot: none"
             )

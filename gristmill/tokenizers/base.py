@@ -49,6 +49,9 @@ class Encoder:
 class Tokenizer(Plugin):
     """Settings of a tokenizer: how to obtain it, and how to load what was archived."""
 
+    has_eot: ClassVar[bool] = True
+    """False when its vocabulary never has an end-of-text token."""
+
     needs_documents: ClassVar[bool] = False
     """True when it is made from the corpus."""
 

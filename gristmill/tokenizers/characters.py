@@ -18,6 +18,7 @@ FILE = "characters.json"
 class Characters(Tokenizer):
     """The distinct characters of the corpus in code point order, numbered from 0. There is no end-of-text token."""
 
+    has_eot: ClassVar[bool] = False
     needs_documents: ClassVar[bool] = True
 
     def prepare(self, texts: Iterable[list[str]], folder: Path) -> None:

@@ -58,6 +58,31 @@ def test_the_flow_gives_the_bytes_of_the_library(folder: Path, run: Run) -> None
     assert run.bytes == tree(folder / "serial" / "out")
 
 
+def test_every_kind_of_dedup_gives_the_bytes_of_the_library(tmp_path: Path) -> None:
+    """Screens, spans and earlier data have tasks of their own: each must hand on what the library does."""
+    texts = [text for text in small_corpus(200) if 500 < len(text) < 5000][:36]
+    question, notice = texts[5][100:400], "A paragraph that all of them have."
+    (tmp_path / "questions.txt").write_text(question.replace("\n", " "))
+    write_documents(tmp_path / "old" / "in" / "a.jsonl", texts[:4])
+    old = asked(tmp_path / "old", "run", split={"kind": "none"})
+    serial.prepare(old)
+    for number in range(SHARDS):
+        near = [f"{text} And one more." for text in texts[(number + 1) % SHARDS :: 9]]
+        parts = [f"{notice}\n\n{text}" for text in texts[number::SHARDS]]
+        write_documents(tmp_path / "in" / f"{number}.jsonl.gz", [*parts, *near, texts[8], f"Top\n\n{notice}"])
+    spans = {"kind": "paragraph", "min_bytes": 20, "separator": "\n"}
+    screen = {"kind": "decontaminate", "paths": [str(tmp_path / "questions.txt")]}
+    kinds = [{"kind": "exact"}, {"kind": "minhash"}, screen, spans]
+    settings: dict[str, Any] = {"dedup": kinds, "against": [old.destination], "keep_copy": "content"}
+    manifest = serial.prepare(asked(tmp_path, "serial", **settings))
+    assert set(manifest.dropped) >= {"contaminated", "duplicate_exact", "duplicate_minhash", "little_left"}
+    made = Run(asked(tmp_path, "flow", **settings))
+    assert made.state.is_completed()
+    assert made.bytes == tree(tmp_path / "serial" / "out")
+    named = {f"{stage}-shard-{number:05d}" for stage in ("sign-spans", "trim", "name") for number in range(SHARDS)}
+    assert made.tasks({"recall-00000", "find-spans-00000", *named})
+
+
 @pytest.mark.parametrize("workers", [1, 5])
 def test_the_number_of_workers_changes_no_byte(folder: Path, workers: int) -> None:
     """A laptop and a cluster must make the same data set from the same configuration."""

@@ -214,6 +214,8 @@ OTHER = [
     {"cleaning": [{"kind": "unicode"}, {"kind": "whitespace"}, {"kind": "control"}]},
     {"cleaning": [{"kind": "unicode", "form": "NFD"}, {"kind": "control"}, {"kind": "whitespace"}]},
     {"dedup": []},
+    {"against": ["no data set is here"]},
+    {"keep_copy": "content"},
     {"tokenizer": {"kind": "train", "vocab_size": 8193}},
     {"split": {"fraction": 0.011}},
     {"ordering": {"kind": "hashed", "seed": 1}},

@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 
 from gristmill import storage
-from gristmill.manifest import MANIFEST, seal
+from gristmill.manifest import MANIFEST, VERSION, seal
 from gristmill.types import Manifest, PublishedFile, RuleRecord, SourceShard, TokenizerRecord
 
 
@@ -47,7 +47,7 @@ def rule_record(**changes: Any) -> RuleRecord:
 
 def manifest(**changes: Any) -> Manifest:
     plain = Manifest(
-        manifest_version=1,
+        manifest_version=VERSION,
         dataset="demo",
         code_version="0",
         config={"split": {"kind": "fraction", "fraction": 0.01}},

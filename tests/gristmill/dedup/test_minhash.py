@@ -260,7 +260,7 @@ def test_presets_find_close_copies_only(preset: str, confirm: str) -> None:
         ({"bands": 20, "rows": 13}, "20 bands of 13 rows need num_perm 260 or more, not 128"),
         ({"preset": "dataset"}, "preset: .*'datatrove', 'nemo' or 'seed'.*got 'dataset'"),
         ({"preset": ["nemo"]}, "preset: "),
-        ({"confirm": "exact"}, "confirm: .*'none' or 'signature'"),
+        ({"confirm": "sets"}, "confirm: .*'none', 'signature' or 'exact'"),
         ({"threshold": 0}, "threshold: .*greater than 0"),
         ({"threshold": 80}, "threshold: .*less than or equal to 1"),
         ({"ngram": 0}, "ngram: .*greater than or equal to 1"),

@@ -43,7 +43,7 @@ def test_a_row_for_every_input_shard_accounts_for_its_documents() -> None:
     first, second = input_rows(manifest(source_shards=shards))
     assert (first["shard"], first["input"], first["documents"], first["kept"]) == (0, "a.jsonl", 5, 3)
     assert (first["dropped"], first["quarantined"], first["error"]) == ("blank 1, too_short 2,000", "json_syntax 1", "")
-    assert second["input"] == "b&#124;c.parquet &#91;2:5&#93;"
+    assert second["input"] == "b&#124;c.parquet (2 to 5)"
     assert (second["quarantined"], second["error"]) == ("", "cut &#60;here&#62;")
 
 

@@ -1,0 +1,275 @@
+"""Copies of whole documents, from files to published bytes and the ledger, against every pair compared."""
+
+import json
+import re
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from copied import EXACT, MINHASH, changed, kept_for, ledger, page, web, write_ids
+from corpora import documents_of, published, reports, request, small_corpus, write_documents
+from pairing import copies
+from shared import SHARED
+from texts import documents
+
+from gristmill import serial
+from gristmill.config import PrepareConfig
+from gristmill.dedup.base import Dedup
+from gristmill.plugins import load
+from gristmill.sources import _lines, _streams
+from gristmill.stages import fetch, find
+from gristmill.types import Manifest
+
+HARD = SHARED / "hard-inputs" / "dedup"
+QUESTION = "what is the name of the river that runs through the middle of the old town"
+
+
+def run(folder: Path, files: dict[str, dict[str, str]], **settings: Any) -> tuple[PrepareConfig, Manifest]:
+    for name, texts in files.items():
+        write_ids(folder / "in" / name, texts)
+    config = request(folder, **{"sources": web(folder), "dedup": [EXACT], **settings})
+    return config, serial.prepare(config)
+
+
+def test_the_first_in_document_order_stays_across_files(tmp_path: Path) -> None:
+    """Which copy stays must not depend on which file was done first; white space makes no other document."""
+    files = {
+        "0.jsonl": {"a": "one two", "b": "three", "c": "three "},
+        "1.jsonl": {"d": " one\ntwo", "e": "four", "f": "three"},
+    }
+    config, manifest = run(tmp_path, files)
+    assert published(config) == ["one two", "three", "four"]
+    assert kept_for(config) == {"c": "b", "d": "a", "f": "b"}
+    assert [row["shard"] for row in ledger(config)] == [0, 1, 1]
+    assert [row["kept_shard"] for row in ledger(config)] == [0, 0, 0]
+    assert manifest.dropped == {"duplicate_exact": 3}
+
+
+def test_a_source_of_higher_priority_wins_over_order(tmp_path: Path) -> None:
+    """A page that quotes a book must go, not the book, though the page is read first."""
+    near = page(1)
+    write_ids(tmp_path / "web" / "a.jsonl", {"w1": "same words", "w2": near, "w3": "own"})
+    write_ids(tmp_path / "books" / "a.jsonl", {"b1": "same words", "b2": changed(near, 0, 119)})
+    sources = [
+        {"kind": "files", "name": name, "paths": [str(tmp_path / name)], "id_key": "id", "priority": priority}
+        for name, priority in (("web", 0), ("books", 1))
+    ]
+    config, manifest = run(tmp_path, {}, sources=sources, dedup=[EXACT, MINHASH])
+    assert kept_for(config) == {"w1": "b1", "w2": "b2"}
+    assert published(config) == ["own", "same words", changed(near, 0, 119)]
+    assert manifest.dropped == {"duplicate_exact": 1, "duplicate_minhash": 1}
+
+
+def chain(steps: int) -> list[str]:
+    """Texts of which each is near its neighbours and the ends are far apart."""
+    texts = [page(2, 200)]
+    for step in range(steps):
+        texts.append(changed(texts[-1], *range(step * 12, step * 12 + 6)))
+    return texts
+
+
+def test_clusters_are_transitive_and_keep_the_first(tmp_path: Path) -> None:
+    """A page that was edited step by step would stay several times if only the first were compared."""
+    texts = chain(5)
+    kind = load("dedup", MINHASH)
+    assert isinstance(kind, Dedup)
+    direct = copies(kind, documents(texts))
+    assert {(place, place + 1) for place in range(5)} <= direct
+    assert (0, 5) not in direct
+    config, _ = run(tmp_path, {f"{n}.jsonl": {f"d{n}": text} for n, text in enumerate(texts)}, dedup=[MINHASH])
+    assert published(config) == texts[:1]
+    assert kept_for(config) == {f"d{number}": "d0" for number in range(1, 6)}
+
+
+def contaminated(folder: Path, **settings: Any) -> dict[str, Any]:
+    (folder / "questions.txt").write_text(f"another\n{QUESTION}\n")
+    return {"kind": "decontaminate", "paths": [str(folder / "questions.txt")], **settings}
+
+
+def test_a_contaminated_document_does_not_take_its_copies_along(tmp_path: Path) -> None:
+    """The copy without the question is good text: dropped as a copy of a document that is gone, it would be lost."""
+    good = page(3, 300)
+    files = {"0.jsonl": {"bad": f"{good} {QUESTION}", "good": good, "again": f"{good} end", "other": page(4)}}
+    config, manifest = run(tmp_path, files, dedup=[MINHASH, contaminated(tmp_path)])
+    assert list(kept_for(config).items()) == [("bad", f"{tmp_path / 'questions.txt'}:2"), ("again", "good")]
+    assert published(config) == [good, page(4)]
+    assert manifest.dropped == {"contaminated": 1, "duplicate_minhash": 1}
+
+
+def test_copies_of_a_contaminated_document_are_still_copies_of_each_other(tmp_path: Path) -> None:
+    """Three documents of one address: with the first one screened away, the other two were compared with nothing."""
+    rows = [("bad", QUESTION), ("b", "one text"), ("c", "another text")]
+    path = tmp_path / "in" / "a.jsonl"
+    path.parent.mkdir()
+    path.write_text("".join(json.dumps({"id": name, "text": text, "url": "http://a/b"}) + "\n" for name, text in rows))
+    source = web(tmp_path, columns=["url"])
+    config, _ = run(tmp_path, {}, sources=source, dedup=[{"kind": "url"}, contaminated(tmp_path)])
+    assert kept_for(config) == {"bad": f"{tmp_path / 'questions.txt'}:2", "c": "b"}
+    assert published(config) == ["one text"]
+
+
+def test_reported_documents_stay_and_are_named(tmp_path: Path) -> None:
+    """Who only wants to know must not lose a document, nor the count of those that were dropped for other reasons."""
+    files = {"0.jsonl": {"bad": f"x {QUESTION}", "copy": f"x {QUESTION}", "good": "other"}}
+    config, manifest = run(tmp_path, files, dedup=[EXACT, contaminated(tmp_path, action="report")])
+    place = f"{tmp_path / 'questions.txt'}:2"
+    assert [(row["id"], row["reason"], row["kept_id"]) for row in ledger(config)] == [
+        ("copy", "duplicate_exact", "bad"),
+        ("bad", "contamination_reported", place),
+        ("copy", "contamination_reported", place),
+    ]
+    assert published(config) == [f"x {QUESTION}", "other"]
+    assert manifest.dropped == {"duplicate_exact": 1}
+
+
+def survivors(folder: Path, order: str, keep: str) -> list[str]:
+    source = [{"kind": "files", "name": "web", "paths": [str(HARD / order)]}]
+    config, _ = run(folder / f"{order}-{keep}", {}, sources=source, dedup=[EXACT, MINHASH], keep_copy=keep)
+    return published(config)
+
+
+def test_which_copy_stays_by_content_whatever_files_are_called(tmp_path: Path) -> None:
+    """The same documents under other file names must make the same data set."""
+    first, second = survivors(tmp_path, "order_a", "content"), survivors(tmp_path, "order_b", "content")
+    assert len(first) == 12
+    assert sorted(first) == sorted(second)
+
+
+@pytest.mark.parametrize("order", ["order_a", "order_b"])
+def test_which_copy_stays_by_order(tmp_path: Path, order: str) -> None:
+    """Twelve, and each the first of its cluster in document order."""
+    found = survivors(tmp_path, order, "first")
+    parts = [HARD / order / f"part-{number}.jsonl" for number in range(2)]
+    texts = [json.loads(line)["text"] for part in parts for line in part.read_text().splitlines()]
+    kind = load("dedup", MINHASH)
+    assert isinstance(kind, Dedup)
+    later = {second for _, second in copies(kind, documents(texts))}
+    wanted = [text for place, text in enumerate(texts) if place not in later and text not in texts[:place]]
+    assert len(wanted) == 12
+    assert found == wanted
+
+
+@pytest.mark.parametrize(("name", "gone"), [("short.jsonl", ["4"]), ("chinese.jsonl", ["2"])])
+def test_hard_inputs(tmp_path: Path, name: str, gone: list[str]) -> None:
+    """cat and dog are two documents, and a near copy without a space in it is one."""
+    source = [{"kind": "files", "name": "web", "paths": [str(HARD / name)], "id_key": "id"}]
+    config, _ = run(tmp_path, {}, sources=source, dedup=[EXACT, MINHASH])
+    assert list(kept_for(config)) == gone
+    assert set(kept_for(config).values()) == {"0"}
+
+
+def corpus(seed: int, documents: int = 40) -> dict[str, str]:
+    """Pages, equal and near copies of them, and copies of copies."""
+    draw = np.random.default_rng(seed)
+    texts = [page(1000 * seed, 60)]
+    for number in range(1, documents):
+        text = texts[draw.integers(len(texts))] if draw.random() < 0.7 else page(1000 * seed + number, 60)
+        edits = draw.integers(0, 4)
+        texts.append(changed(text, *draw.integers(0, 60, edits)) if edits else text + " " * int(draw.integers(2)))
+    return {f"d{number}": text for number, text in enumerate(texts)}
+
+
+def brute_force(texts: list[str], *settings: dict[str, Any]) -> list[int]:
+    """For each document the first of its cluster, by the plugins' decisions on every pair."""
+    pairs = [pair for entry in settings for pair in copies(plugin(entry), documents(texts))]
+    leader = list(range(len(texts)))
+    for _ in texts:
+        for first, second in pairs:
+            leader[first] = leader[second] = min(leader[first], leader[second])
+    return leader
+
+
+def plugin(settings: dict[str, Any]) -> Dedup:
+    found = load("dedup", settings)
+    assert isinstance(found, Dedup)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_ledger_names_the_document_that_every_pair_leads_to(tmp_path: Path, seed: int) -> None:
+    """A document named as kept that is gone itself, or a copy that stays, and nobody would see it."""
+    texts = corpus(seed)
+    names = list(texts)
+    bounds = [0, 7, 8, 25, 40]
+    files = {f"{n}.jsonl": {name: texts[name] for name in names[a:b]} for n, (a, b) in enumerate(pairwise(bounds))}
+    config, manifest = run(tmp_path, files, dedup=[EXACT, MINHASH])
+    leader = brute_force(list(texts.values()), EXACT, MINHASH)
+    wanted = {names[place]: names[first] for place, first in enumerate(leader) if place != first}
+    assert kept_for(config) == wanted
+    assert len(wanted) > 5
+    assert published(config) == [texts[name] for name in names if name not in wanted]
+    assert sum(manifest.dropped.values()) == len(wanted)
+    assert manifest.dropped == dict(sorted(Counter(row["reason"] for row in ledger(config)).items()))
+
+
+def shingle_sets(texts: list[str]) -> list[set[str]]:
+    words = [re.findall("[a-z0-9]+", text.lower()) for text in texts]
+    return [{" ".join(found[n : n + 5]) for n in range(len(found) - 4)} for found in words]
+
+
+def test_confirmed_exactly_means_the_similarity_of_the_sets(tmp_path: Path) -> None:
+    """Signatures are off by 0.035; who asks for exact decisions must get them at the very threshold."""
+    draw = np.random.default_rng(0)
+    texts = [page(number, 100) for number in range(40)]
+    edited = [changed(text, *draw.integers(0, 100, 1 + number % 5)) for number, text in enumerate(texts)]
+    sets = zip(shingle_sets(texts), shingle_sets(edited), strict=True)
+    similar = [len(first & second) / len(first | second) for first, second in sets]
+    threshold = sorted(similar)[20]
+    assert sum(abs(value - threshold) < 0.06 for value in similar) > 10
+    # One row a band: every pair worth a comparison is a candidate.
+    kind = {**MINHASH, "confirm": "exact", "threshold": threshold, "bands": 128, "rows": 1}
+    files = {
+        f"{name}.jsonl": {f"{name}{n}": text for n, text in enumerate(part)}
+        for name, part in (("a", texts), ("b", edited))
+    }
+    config, _ = run(tmp_path, files, dedup=[kind])
+    assert kept_for(config) == {f"b{n}": f"a{n}" for n, value in enumerate(similar) if value >= threshold}
+
+
+def test_pieces_and_searches_of_any_size_give_the_same_data_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Limits of memory are no settings: a bigger machine must not make another data set."""
+    texts = {**corpus(7), **{name + "x": text + " y" for name, text in corpus(8).items()}}
+    names = list(texts)
+    files = {f"{number}.jsonl": {name: texts[name] for name in names[number::3]} for number in range(3)}
+    minhash = {**MINHASH, "confirm": "exact", "bands": 4, "rows": 5}
+    kinds = [EXACT, minhash, {"kind": "paragraph", "separator": " ", "min_bytes": 8}]
+    made, pieces = [], []
+    for number, (characters, records) in enumerate([(1 << 27, 1 << 24), (1, 100), (4000, 60)]):
+        monkeypatch.setattr(fetch, "PIECE_CHARACTERS", characters)
+        monkeypatch.setattr(find, "SEARCH_RECORDS", records)
+        monkeypatch.setattr(_streams, "PIECE", 1000)
+        monkeypatch.setitem(_lines.blocks.__kwdefaults__, "size", 1000)
+        folder = tmp_path / str(number)
+        config, manifest = run(folder, files, dedup=kinds)
+        pieces.append(sum(report.stage == "clean" for report in reports(config)))
+        made.append((published(config), sorted(kept_for(config).items()), manifest.dropped))
+    assert len(made[0][1]) > 10
+    assert all(found == made[0] for found in made)
+    assert pieces[0] == 3 < pieces[2] < pieces[1]
+
+
+def test_no_copy_of_a_planted_document_is_in_both_splits(tmp_path: Path) -> None:
+    """The loss on validation documents that were trained on says nothing."""
+    texts = [text for text in small_corpus(150) if 400 < len(text) < 6000][:60]
+    for number in range(3):
+        planted = texts if number == 0 else texts[number::3] + [changed(text, 3) for text in texts[:20]]
+        write_documents(tmp_path / "in" / f"{number}.jsonl.gz", planted)
+    config, _ = run(
+        tmp_path,
+        {},
+        sources=[{"kind": "files", "name": "web", "paths": [str(tmp_path / "in")]}],
+        dedup=[EXACT, MINHASH],
+        split={"fraction": 0.3},
+        ordering={"kind": "hashed"},
+    )
+    folder = Path(config.destination) / "nanogpt"
+    held, train = (documents_of(folder / name) for name in ("val.bin", "train.bin"))
+    assert min(len(held), len(train)) > 8
+    every = [*held, *train]
+    pairs = copies(plugin(MINHASH), documents(every)) | copies(plugin(EXACT), documents(every))
+    assert pairs == set()

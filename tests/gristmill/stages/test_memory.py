@@ -1,0 +1,84 @@
+"""The bounds on memory of the search for copies change nothing in what is found."""
+
+import resource
+from pathlib import Path
+
+import numpy as np
+import opened
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gristmill import config as configuration
+from gristmill import serial, workers
+from gristmill.stages import _components, decide, find
+from gristmill.stages._pairs import ALL_PAIRS, portions
+from gristmill.stages.decide import VERDICT
+from gristmill.stages.records import mapped
+
+WORDS = [f"word{number}" for number in range(400)]
+
+
+@given(st.lists(st.integers(2, 3 * ALL_PAIRS), max_size=30), st.integers(1, 2000))
+def test_portions_hold_every_group_once_and_few_pairs(sizes: list[int], pairs: int) -> None:
+    """A group between two portions would never be compared; one portion of all could exceed the memory."""
+    bounds = np.cumsum([0, *sizes])
+    parts = list(portions(bounds[:-1], np.array(sizes, np.int64), pairs))
+    assert [size for _, part in parts for size in part.tolist()] == sizes
+    assert [start for part, _ in parts for start in part.tolist()] == bounds[:-1].tolist()
+    for _, part in parts:
+        costs = [size * (size - 1) // 2 if size <= ALL_PAIRS else 2 * (size - 1) for size in part.tolist()]
+        assert len(costs) == 1 or sum(costs) <= pairs
+
+
+def corpus(folder: Path) -> Path:
+    """40 texts in 4 files, of which every third has nine more copies, exact or nearly."""
+    draw = np.random.default_rng(3)
+    lines: list[list[str]] = [[] for _ in range(4)]
+    for number in range(40):
+        words = draw.choice(WORDS, 120).tolist()
+        for copy in range(10 if number % 3 == 0 else 1):
+            words[copy] = "other" if number % 2 else words[copy]
+            lines[draw.integers(4)].append(f'{{"id": "{number}-{copy}", "text": "{" ".join(words)}"}}')
+    for place, part in enumerate(lines):
+        (folder / f"part-{place}.jsonl").write_text("\n".join(part))
+    return folder
+
+
+def test_a_worker_may_have_a_file_of_every_piece_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search over 1,000 pieces would end with too many open files: each map keeps its file open."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(opened.__file__).parent))
+    np.zeros(8).tofile(tmp_path / "numbers")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    assert hard == resource.RLIM_INFINITY or hard > 600
+    resource.setrlimit(resource.RLIMIT_NOFILE, (300, hard))
+    try:
+        workers.close()  # the children of earlier tests have the limit of then
+        assert workers.call(opened.mapped, path=str(tmp_path / "numbers"), times=500) == 500
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        workers.close()
+
+
+@pytest.mark.parametrize("keep_copy", ["first", "content"])
+def test_verdicts_do_not_depend_on_the_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keep_copy: str) -> None:
+    """Spilling to the disk, several portions, ranges and blocks: what goes in a large run must be what goes here."""
+    (tmp_path / "data").mkdir()
+    source = {"kind": "files", "paths": [str(corpus(tmp_path / "data"))], "id_key": "id"}
+    settings = {"sources": [source], "dedup": [{"kind": "exact"}, {"kind": "minhash"}], "keep_copy": keep_copy}
+
+    def verdicts(work: str) -> list[tuple[int, ...]]:
+        execution = {"work": str(tmp_path / work)}
+        decided = serial.ingest(configuration.parse({**settings, "execution": execution})).decided
+        assert not list((tmp_path / work / "decide").glob("*/*tmp*"))
+        return mapped(decided, "verdicts", VERDICT).tolist()
+
+    wanted = verdicts("plenty")
+    assert len(wanted) > 100
+    monkeypatch.setattr(find, "SEARCH_RECORDS", 30)
+    monkeypatch.setattr(find, "SEARCH_PAIRS", 7)
+    monkeypatch.setattr(find, "CONFIRM_PAIRS", 3)
+    monkeypatch.setattr(decide, "MEMORY", 0)
+    monkeypatch.setattr(decide, "CHUNK_EDGES", 5)
+    monkeypatch.setattr(_components, "BLOCK", 4)
+    assert verdicts("little") == wanted
