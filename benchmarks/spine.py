@@ -74,7 +74,7 @@ def intervals(work: Path) -> list[tuple[float, float]]:
     """When stage functions ran, from the reports in the work area."""
     found = []
     for path in work.glob("*/*/report.json"):
-        report = msgspec.json.decode(path.read_bytes())
+        report = msgspec.json.decode(path.read_bytes())["report"]
         found.append((report["started"], report["started"] + report["seconds"]))
     return sorted(found)
 

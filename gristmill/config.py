@@ -3,6 +3,7 @@
 import datetime
 import hashlib
 import os
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -22,6 +23,8 @@ from gristmill.plugins import Plugin, Room, explain, load
 from gristmill.sources.base import Source
 from gristmill.splits.base import Split
 from gristmill.tokenizers.base import Tokenizer
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def one(room: str, kind: str, description: str) -> Any:
@@ -187,12 +190,22 @@ def parse(document: Any, origin: str = "configuration") -> PrepareConfig:
     """A configuration from plain values; raises ``ConfigError`` that names ``origin``, the key and what is accepted."""
     if not isinstance(document, dict):
         raise ConfigError(f"{origin}: expected a mapping of keys, got {type(document).__name__}")
+    _check_strings(document, origin)
     try:
         return PrepareConfig.model_validate(document)
     except ValidationError as error:
         raise ConfigError(f"{origin}: {explain(error, PrepareConfig)}") from None
     except ConfigError as error:
         raise ConfigError(f"{origin}: {error}") from None
+
+
+def _check_strings(value: Any, origin: str) -> None:
+    """No name, path or pattern has a NUL or half a surrogate pair in it."""
+    if isinstance(value, str) and ("\0" in value or (not value.isascii() and _SURROGATE.search(value))):
+        raise ConfigError(f"{origin}: {value!a:.80}: a text with a NUL or a lone surrogate cannot be used")
+    if isinstance(value, dict | list):
+        for entry in value.values() if isinstance(value, dict) else value:
+            _check_strings(entry, origin)
 
 
 def read(path: str | None, settings: dict[str, Any]) -> PrepareConfig:
@@ -224,8 +237,8 @@ def _yaml(path: Path) -> Any:
         raise ConfigError(f"{path}: cannot read the configuration: {error}") from None
     try:
         document = yaml.load(text, Loader=_StrictLoader)
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
+    except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
+        raise ConfigError(f"{path}: not valid YAML: {' '.join(str(error).split())[:300]}") from None
     return {} if document is None else document
 
 

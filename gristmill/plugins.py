@@ -7,6 +7,7 @@ leading underscore are helpers of the room.
 import importlib
 import inspect
 import pkgutil
+import reprlib
 from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
@@ -80,7 +81,9 @@ def load(room: str, settings: Any) -> Plugin:
     if isinstance(settings, Plugin):
         return settings
     if not isinstance(settings, dict) or not isinstance(settings.get("kind"), str):
-        raise ConfigError(f"{room}: expected a mapping with a kind ({', '.join(kinds(room))}), got {settings!r:.80}")
+        raise ConfigError(
+            f"{room}: expected a mapping with a kind ({', '.join(kinds(room))}), got {reprlib.repr(settings):.80}"
+        )
     rest = {key: value for key, value in settings.items() if key != "kind"}
     return find(room, settings["kind"]).parse(rest)
 
@@ -98,7 +101,7 @@ def explain(error: ValidationError, model: type[BaseModel]) -> str:
     if first["type"] == "plugin":
         return f"{place}: {first['msg']}"
     message = first["msg"].removeprefix("Value error, ")
-    return f"{place}: {message} (got {first.get('input')!r:.60})" if place else message
+    return f"{place}: {message} (got {reprlib.repr(first.get('input')):.60})" if place else message
 
 
 def _model_within(model: type[BaseModel], key: int | str) -> type[BaseModel]:

@@ -8,6 +8,7 @@ import errno
 import hashlib
 import os
 import shutil
+import socket
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -60,7 +61,7 @@ class Writer:
         self.path = path
         self.nbytes = 0
         self._digest = hashlib.sha256()
-        self._temporary = path.with_name(f"{TEMPORARY}{os.getpid()}-{path.name}"[:200])
+        self._temporary = path.with_name(temporary(path.name))
         with translated(path):
             self._file: BinaryIO = self._temporary.open("wb")
 
@@ -171,12 +172,30 @@ def publish(parts: list[Path], target: Path, prefix: bytes = b"") -> Artifact:
     return out.artifact
 
 
+def _here() -> str:
+    """8 hex digits for where process ids mean the same: this host and its process namespace, so that a container never
+    takes another one's process for its own."""
+    try:
+        namespace = Path("/proc/self/ns/pid").stat().st_ino
+    except OSError:
+        namespace = 0
+    return hashlib.sha256(f"{socket.gethostname()} {namespace}".encode()).hexdigest()[:8]
+
+
+_HERE = _here()
+
+
+def temporary(name: str, process: int | None = None) -> str:
+    """A name beside the final ``name`` that says which process (default: this one) is making it, and where."""
+    return f"{TEMPORARY}{os.getpid() if process is None else process}-{_HERE}-{name}"[:200]
+
+
 def sweep(temporaries: Iterable[Path]) -> int:
     """Remove the temporary files and folders among these whose process is gone; returns how many."""
     swept = 0
     for path in list(temporaries):
-        owner = path.name.removeprefix(TEMPORARY).partition("-")[0]
-        if owner.isdigit() and not _alive(int(owner)):
+        process, _, rest = path.name.removeprefix(TEMPORARY).partition("-")
+        if process.isdigit() and rest.startswith(_HERE) and not _alive(int(process)):
             if path.is_dir():
                 shutil.rmtree(path, ignore_errors=True)
             else:

@@ -7,7 +7,7 @@ from gristmill import storage
 from gristmill.config import PrepareConfig
 from gristmill.manifest import MANIFEST
 from gristmill.reporting.summary import summary
-from gristmill.reporting.tables import input_rows, published_rows
+from gristmill.reporting.tables import escape, input_rows, published_rows
 from gristmill.stages import publish as stage
 from gristmill.stages.results import Results
 from gristmill.types import Manifest, StageReport
@@ -43,7 +43,7 @@ def publish(
 
 def record(manifest: Manifest, config: PrepareConfig) -> None:
     """The artifacts of a finished run: published files, input shards, the summary."""
-    place = str(storage.local(config.destination).absolute() / MANIFEST)
+    place = escape(str(storage.local(config.destination).absolute() / MANIFEST))
     create_table_artifact(published_rows(manifest), key="shard-report", description=f"Published files of {place}")
     create_table_artifact(input_rows(manifest), key="input-report", description="What became of every input shard")
     create_markdown_artifact(summary(manifest), key="corpus-report", description=f"Summary of {place}")

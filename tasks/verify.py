@@ -16,7 +16,7 @@ def verify_output(output: str) -> dict[str, int]:
     found = workers.call(stage.verify, output=output)
     lines = [f"{found.files:,} files, {found.documents:,} documents, {found.tokens:,} ids, {found.bytes:,} bytes", ""]
     lines += [f"- {escape(problem)}" for problem in found.problems] or ["All as recorded."]
-    create_markdown_artifact("\n".join(lines), key="verification", description=f"Verification of {output}")
+    create_markdown_artifact("\n".join(lines), key="verification", description=f"Verification of {escape(output)}")
     if found.problems:
         raise VerificationError(f"{len(found.problems)} problems; the first: {found.problems[0]}")
     return {"files": found.files, "documents": found.documents, "tokens": found.tokens, "bytes": found.bytes}

@@ -9,9 +9,9 @@ LONGEST = 200
 
 
 def escape(text: str) -> str:
-    """Text from data, safe inside a Markdown table: markup characters as entities, one line, at most 200 characters."""
+    """Text from data, safe in a Markdown table: markup as entities, no links, one line, at most 200 characters."""
     printable = "".join(mark if mark.isprintable() else "?" for mark in text.replace("\n", " "))
-    return printable[:LONGEST].translate(SPECIAL)
+    return printable[:LONGEST].translate(SPECIAL).replace("://", "&#58;//").replace("www.", "www&#46;")
 
 
 def published_rows(manifest: Manifest) -> list[Row]:

@@ -31,7 +31,7 @@ def inputs(shard: ShardRef, config: PrepareConfig) -> dict[str, Any]:
     """What determines the documents: the stored bytes and how they are read. The shard's number is left out: a file
     that is added before it must not redo it."""
     return {
-        "uri": shard.uri,
+        "uri": shard.uri if shard.remote else str(Path(shard.uri).absolute()),  # "data/a" is another file elsewhere
         "part": shard.part,
         "identity": shard.identity,
         "take": shard.take,

@@ -25,6 +25,7 @@ def order(signed: list[StageReport], decided: StageReport, config: PrepareConfig
         "decide": decided.fingerprint,
         "ordering": config.ordering.identity(),
         "split": config.split.identity(),
+        "shards": [report.shard for report in signed],
     }
 
     def produce(_: object, key: str) -> StageReport:

@@ -1,10 +1,12 @@
 """List the input, number it, and see what it needs and what is done already."""
 
+from pathlib import Path
+
 import msgspec
 
 from gristmill import ledger, storage
 from gristmill.config import PrepareConfig
-from gristmill.errors import NoSpaceError
+from gristmill.errors import ConfigError, NoSpaceError
 from gristmill.stages import clean, fetch
 from gristmill.types import Plan, ShardRef
 
@@ -29,6 +31,7 @@ def plan(config: PrepareConfig) -> Plan:
             shards.append(msgspec.structs.replace(shard, index=len(shards)))
     text = sum(expected_text(shard) for shard in shards)
     work, output = storage.local(config.execution.work), storage.local(config.destination)
+    _check_outside(shards, [work, output])
     return Plan(
         shards=shards,
         done=done(shards, config),
@@ -38,6 +41,16 @@ def plan(config: PrepareConfig) -> Plan:
         work_free=storage.free_bytes(work),
         output_free=storage.free_bytes(output),
     )
+
+
+def _check_outside(shards: list[ShardRef], folders: list[Path]) -> None:
+    """What a run writes must not become the input of the next one."""
+    for shard in shards:
+        for folder in folders:
+            if not shard.remote and Path(shard.uri).resolve().is_relative_to(folder.resolve()):
+                raise ConfigError(
+                    f"{shard.uri} lies in {folder}, where this run writes; put work and output outside of the input"
+                )
 
 
 def expected_text(shard: ShardRef) -> int:
@@ -54,8 +67,8 @@ def done(shards: list[ShardRef], config: PrepareConfig) -> dict[str, int]:
     for shard in shards:
         fetched = ledger.fingerprint("fetch", fetch.inputs(shard, config))
         cleaned = ledger.fingerprint("clean", clean.inputs(shard, fetched, 0, config))
-        counts["fetch"] += ledger.standing(work / "fetch" / fetched) is not None
-        counts["clean"] += ledger.standing(work / "clean" / cleaned) is not None
+        counts["fetch"] += ledger.present(work / "fetch" / fetched) is not None
+        counts["clean"] += ledger.present(work / "clean" / cleaned) is not None
     return counts
 
 

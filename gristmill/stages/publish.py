@@ -1,6 +1,5 @@
 """Write the manifest, last, after everything that it lists is in place and adds up."""
 
-import itertools
 from pathlib import Path
 
 import msgspec
@@ -9,11 +8,10 @@ from gristmill import storage
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, VerificationError
 from gristmill.manifest import MANIFEST, read_manifest, seal
-from gristmill.reporting.summary import summary
-from gristmill.stages.clean import SAMPLES
+from gristmill.stages.attachments import attached, attachments
 from gristmill.stages.results import Results, manifest_of
 from gristmill.stages.upload import published_file
-from gristmill.types import AttachedFile, Manifest, PublishedFile, ShardRef, SourceShard, StageReport
+from gristmill.types import Manifest, PublishedFile, ShardRef, SourceShard, StageReport
 
 
 def check_output(config: PrepareConfig, shards: list[ShardRef]) -> None:
@@ -67,25 +65,27 @@ def _place(shard: ShardRef | SourceShard) -> str:
 
 
 def publish(results: Results, config: PrepareConfig) -> Manifest:
-    """Check that all counts add up, put the small files in place, clear away what a kill left, write
-    ``manifest.json`` last and return it.
+    """Check that all counts add up, put the small files in place, clear away what a kill left, write ``manifest.json``
+    last and return it.
 
-    Raises ``VerificationError`` when published counts differ from the reports.
+    Raises ``VerificationError`` when published counts differ from the reports, ``ConfigError`` before anything is
+    written when the output is finished and says something else.
     """
     output = storage.local(config.destination)
+    storage.sweep(output.rglob(f"{storage.TEMPORARY}*"))  # of a run that was killed while it published
     files = [published_file(report) for report in results.uploaded]
     _check_counts(files, results, config)
     manifest = manifest_of(files, results, config)
-    attachments = [
-        *_attach_tokenizer(results.tokenizer, output),
-        *_attach_sidecars(results.tokenizer, config, output),
-        *_attach_quarantine(results.fetched, output),
-        *_attach_duplicates(results, output),
-        *_attach_rejected(results, output),
-        _attach(output, "report/summary.md", summary(manifest).encode()),
-    ]
-    storage.sweep(output.rglob(f"{storage.TEMPORARY}*"))  # of a run that was killed while it published
-    manifest = seal(msgspec.structs.replace(manifest, attachments=attachments))
+    small = attachments(results, config, manifest)
+    listed = [attached(path, content) for path, content in sorted(small.items())]
+    manifest = seal(msgspec.structs.replace(manifest, attachments=listed))
+    if (output / MANIFEST).exists() and read_manifest(output) != manifest:
+        raise ConfigError(f"{output} is finished and was made from other input; choose another --output")
+    for path, content in small.items():
+        if isinstance(content, Path):
+            storage.publish([content], output / path)
+        else:
+            storage.publish([], output / path, content)
     storage.publish([], output / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n")
     return manifest
 
@@ -101,63 +101,3 @@ def _check_counts(files: list[PublishedFile], results: Results, config: PrepareC
         expected = {"ids": tokens, "EOS": documents if format.eot != "none" else 0}
         if counted != expected:
             raise VerificationError(f"{format.kind()}: published files hold {counted}, the shards gave {expected}")
-
-
-def _attach(output: Path, path: str, data: bytes) -> AttachedFile:
-    artifact = storage.publish([], output / path, data)
-    return AttachedFile(path=path, bytes=artifact.nbytes, sha256=artifact.sha256)
-
-
-def _attach_tokenizer(tokenizer: StageReport, output: Path) -> list[AttachedFile]:
-    return [
-        _attach(output, f"tokenizer/{name}", Path(artifact.uri).read_bytes())
-        for name, artifact in sorted(tokenizer.artifacts.items())
-    ]
-
-
-def _attach_sidecars(tokenizer: StageReport, config: PrepareConfig, output: Path) -> list[AttachedFile]:
-    folder = Path(next(iter(tokenizer.artifacts.values())).uri).parent
-    return [
-        _attach(output, f"{format.kind()}/{name}", data)
-        for format in config.formats
-        for name, data in sorted(format.sidecars(folder).items())
-    ]
-
-
-def _attach_quarantine(fetched: list[StageReport], output: Path) -> list[AttachedFile]:
-    return [
-        _attach(
-            output,
-            f"report/quarantine/shard-{report.shard:05d}.jsonl.zst",
-            Path(report.artifacts["quarantine"].uri).read_bytes(),
-        )
-        for report in fetched
-        if "quarantine" in report.artifacts
-    ]
-
-
-def _attach_duplicates(results: Results, output: Path) -> list[AttachedFile]:
-    named = [(report.name, report.artifacts["duplicates"]) for report in results.named]
-    trimmed = [
-        (f"{report.name}-parts", report.artifacts["parts"]) for report in results.trimmed if report.details["touched"]
-    ]
-    return [
-        _attach(output, f"report/duplicates/{name}.parquet", Path(artifact.uri).read_bytes())
-        for name, artifact in [*named, *trimmed]
-    ]
-
-
-def _attach_rejected(results: Results, output: Path) -> list[AttachedFile]:
-    """For each rule that drops documents the first few of each source and reason."""
-    found: dict[str, dict[tuple[str, str], list[bytes]]] = {}
-    for cleaned in results.cleaned:
-        source = results.shards[cleaned.shard].source
-        for row in cleaned.details["rules"]:
-            for reason, samples in row["samples"].items():
-                kept = found.setdefault(row["rule"], {}).setdefault((source, reason), [])
-                lines = [msgspec.json.encode({"source": source, "reason": reason, **sample}) for sample in samples]
-                kept += lines[: SAMPLES - len(kept)]
-    return [
-        _attach(output, f"report/rejected/{rule}.jsonl", b"\n".join([*itertools.chain(*table.values()), b""]))
-        for rule, table in sorted(found.items())
-    ]

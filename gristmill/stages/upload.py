@@ -7,8 +7,9 @@ import msgspec
 
 from gristmill import ledger, progress, storage
 from gristmill.config import PrepareConfig
-from gristmill.errors import VerificationError
+from gristmill.errors import ConfigError, VerificationError
 from gristmill.formats.base import Format, OutputFile
+from gristmill.manifest import MANIFEST, read_manifest
 from gristmill.recount import BLOCK_BYTES, block_digests, recount
 from gristmill.stages.vocabulary import tokenizer_record
 from gristmill.types import Artifact, Boundary, PlannedFile, PublishedFile, StageReport, token_dtype
@@ -31,6 +32,7 @@ def upload(file: PlannedFile, packed: list[StageReport], tokenizer: StageReport,
     def produce(_: Path, key: str) -> StageReport:
         dtype = token_dtype(tokenizer_record(tokenizer).vocab_size)
         header = format.header(OutputFile(path=file.path, split=file.split, start=0, stop=file.tokens), dtype)
+        _check_belongs(f"{file.format}/{file.path}", storage.local(config.destination))
         parts = [Path(report.artifacts["tokens"].uri) for report in packed]
         artifact = storage.publish(parts, path, header)
         progress.advance(0, artifact.nbytes)
@@ -50,6 +52,12 @@ def upload(file: PlannedFile, packed: list[StageReport], tokenizer: StageReport,
     return ledger.run(config.execution.work, "upload", file.index, determined, produce)
 
 
+def _check_belongs(name: str, output: Path) -> None:
+    """Raises ``ConfigError`` when a finished data set knows no file of this name: nothing is ever added to one."""
+    if (output / MANIFEST).exists() and name not in {file.path for file in read_manifest(output).files}:
+        raise ConfigError(f"{output} is finished and has no {name}; choose another --output")
+
+
 def _counted(
     file: PlannedFile, format: Format, artifact: Artifact, packed: list[StageReport], tokenizer: StageReport
 ) -> PublishedFile:
@@ -67,6 +75,10 @@ def _counted(
     counted = {"ids": found.tokens, "EOS": found.eos, "wrong boundaries": len(found.boundaries_wrong)}
     if counted != expected:
         raise VerificationError(f"{path}: counted {counted} in the published bytes, the reports say {expected}")
+    if found.max_id >= record.vocab_size:
+        raise VerificationError(
+            f"{path}: id {found.max_id} in the published bytes; expected less than {record.vocab_size}"
+        )
     return PublishedFile(
         path=f"{file.format}/{file.path}",
         format=file.format,

@@ -109,14 +109,13 @@ def _first_out_of_range(path: Path, blocks: Iterator[np.ndarray], dtype: np.dtyp
 
 
 def _strangers(folder: Path, manifest: Manifest) -> list[str]:
-    """Files beside the published ones that a trainer's glob would pick up."""
+    """Files in the folders of the data set that it does not list: a trainer's glob would pick them up."""
     listed = {file.path for file in manifest.files} | {file.path for file in manifest.attachments}
     found = []
-    for kind in manifest.eot_side:
-        for path in sorted((folder / kind).rglob("*")):
-            name = path.relative_to(folder).as_posix()
-            if path.is_file() and name not in listed and not path.name.startswith(storage.TEMPORARY):
-                found.append(f"{path}: not in the manifest; expected no other file in {kind}/")
+    for part in sorted({path.partition("/")[0] for path in listed}):
+        for path in sorted((folder / part).rglob("*")):
+            if path.is_file() and path.relative_to(folder).as_posix() not in listed:
+                found.append(f"{path}: not in the manifest; expected no other file in {part}/")
     return found
 
 

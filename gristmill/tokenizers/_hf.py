@@ -20,6 +20,9 @@ ABOUT = "gristmill.json"
 END_OF_TEXT = ("<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<|eos|>", "[EOS]", "<|im_end|>")
 """Looked for in this order where the configuration does not say which token ends a document."""
 
+RARE = ["\u4e2d", "\u0e01", "\U0001f469", "\U0001d504"]
+"""Characters that a tokenizer which does not cover everything is likely to lack."""
+
 PROBES = [
     "",
     " ",
@@ -64,6 +67,7 @@ class HuggingFaceEncoder(Encoder):
         vocabulary = self._reference.get_vocab(with_added_tokens=True)
         self.vocab_size = max(vocabulary.values()) + 1
         self.eot_id = _eot(about["eot"], vocabulary, self.name)
+        self.drops_unknown = any(not len(self.encode_reference([rare]).ids) for rare in RARE)
         self._fast = self._proven_fast(plain)
         self.fast_path = "reference" if self._fast is None else f"fastokens {version('fastokens')}"
 

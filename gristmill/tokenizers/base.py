@@ -30,6 +30,8 @@ class Encoder:
     """Highest id + 1, added tokens included."""
     eot_id: int | None
     """Id that ends (or starts) a document; None where the vocabulary has none."""
+    drops_unknown: bool = False
+    """True when a character without an id leaves no trace in the ids."""
     fast_path: str
     """Library and version that encodes; ``reference`` where it is the reference itself."""
 

@@ -195,11 +195,11 @@ def test_kill_9_leaves_no_output_and_the_next_run_makes_it(tmp_path: Path, momen
 
 def test_sweeping_spares_what_is_being_made(tmp_path: Path) -> None:
     """A second run starts while the first works: its folders must stay."""
-    alive = tmp_path / "clean" / f"{storage.TEMPORARY}{os.getpid()}-abc"
+    alive = tmp_path / "clean" / storage.temporary("abc")
     alive.mkdir(parents=True)
     with subprocess.Popen([sys.executable, "-c", ""]) as process:
         process.wait()
-    dead = tmp_path / "clean" / f"{storage.TEMPORARY}{process.pid}-abc"
+    dead = tmp_path / "clean" / storage.temporary("abc", process.pid)
     dead.mkdir()
     done = tmp_path / "clean" / "abc"
     done.mkdir()

@@ -97,7 +97,7 @@ def test_kill_9_leaves_nothing_under_the_final_name(tmp_path: Path, moment: str)
     with run(KILLED, tmp_path / "x", moment) as process:
         assert process.wait() == -signal.SIGKILL
     (left,) = names(tmp_path)
-    assert left == f"{storage.TEMPORARY}{process.pid}-x"
+    assert left == storage.temporary("x", process.pid)
     storage.write(tmp_path / "x", b"whole")
     assert (tmp_path / "x").read_bytes() == b"whole"
 

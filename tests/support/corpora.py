@@ -9,11 +9,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 from shared import SHARED
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
+from gristmill import ledger
 from gristmill.config import PrepareConfig, parse
 from gristmill.types import StageReport
 
@@ -114,7 +114,9 @@ def published(config: PrepareConfig) -> list[str]:
 def reports(config: PrepareConfig) -> list[StageReport]:
     """Every report in the work area."""
     paths = sorted(Path(config.execution.work).glob("*/*/report.json"))
-    return [msgspec.json.decode(path.read_bytes(), type=StageReport) for path in paths]
+    found = [ledger.present(path.parent) for path in paths]
+    assert all(report is not None for report in found)
+    return [report for report in found if report is not None]
 
 
 def nanogpt_reference(texts: list[str], fraction: float) -> dict[str, bytes]:

@@ -1,7 +1,6 @@
 """A run that was killed, damaged or asked for something else goes on from what stands, with the same bytes."""
 
 import json
-import os
 import random
 import subprocess
 import sys
@@ -14,7 +13,7 @@ import killed
 import pytest
 from corpora import GPT2, request, tree, write_documents
 
-from gristmill import serial
+from gristmill import serial, storage
 from gristmill.config import PrepareConfig
 from gristmill.stages.fetch import fetch
 from gristmill.stages.plan import plan
@@ -87,10 +86,10 @@ def test_a_temporary_of_a_dead_process_is_removed_from_the_output(tmp_path: Path
     dead.wait()
     folder = Path(config.destination) / "nanogpt"
     folder.mkdir(parents=True)
-    (folder / f".tmp-{dead.pid}-train.bin").write_bytes(b"half")
-    (folder / f".tmp-{os.getpid()}-other.bin").write_bytes(b"another run's")
+    (folder / storage.temporary("train.bin", dead.pid)).write_bytes(b"half")
+    (folder / storage.temporary("other.bin")).write_bytes(b"another run's")
     serial.prepare(config)
-    assert [path.name for path in folder.glob(".tmp-*")] == [f".tmp-{os.getpid()}-other.bin"]
+    assert [path.name for path in folder.glob(".tmp-*")] == [storage.temporary("other.bin")]
 
 
 def test_a_finished_run_does_nothing_again(tmp_path: Path) -> None:
@@ -184,17 +183,23 @@ def garble(path: Path) -> None:
 def lie(path: Path) -> None:
     """A count that no longer adds up, as one flipped bit makes it."""
     report = json.loads(path.read_bytes())
-    report["docs_in"] += 1
+    report["report"]["docs_in"] += 1
     path.write_text(json.dumps(report))
 
 
-@pytest.mark.parametrize("damage", [cut_last_byte, Path.unlink])
+def flip_a_bit(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("damage", [cut_last_byte, flip_a_bit, Path.unlink])
 def test_a_damaged_artifact_is_made_again(tmp_path: Path, damage: Callable[[Path], None]) -> None:
     """A disk that filled up or a copy that stopped must cost one stage of one shard, not the data set."""
     check_damage(tmp_path, lambda folder: [path for path in folder.iterdir() if path.name != "report.json"], damage)
 
 
-@pytest.mark.parametrize("damage", [cut_last_byte, garble, lie, Path.unlink])
+@pytest.mark.parametrize("damage", [cut_last_byte, flip_a_bit, garble, lie, Path.unlink])
 def test_an_output_with_a_damaged_report_is_made_again(tmp_path: Path, damage: Callable[[Path], None]) -> None:
     """The report is the only meaning of done: one that cannot be trusted must neither count nor stop every rerun."""
     check_damage(tmp_path, lambda folder: [folder / "report.json"], damage)
