@@ -6,10 +6,20 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from gristmill.errors import InputError
+
+_MOST_BYTES = (1 << 31) - 1
+"""What 32-bit offsets reach."""
+
 
 def strings(values: Sequence[str | None]) -> pa.StringArray:
-    """A string column; None becomes null. Raises ``UnicodeEncodeError`` for a lone surrogate."""
+    """A string column; None becomes null.
+
+    Raises ``UnicodeEncodeError`` for a lone surrogate, ``InputError`` when all is longer than the 2 GiB of a column.
+    """
     encoded = [b"" if value is None else value.encode() for value in values]
+    if (size := sum(map(len, encoded))) > _MOST_BYTES:
+        raise InputError(f"{size} bytes of text in one batch; at most {_MOST_BYTES} fit", "limit")
     offsets = np.zeros(len(encoded) + 1, np.int32)
     np.cumsum([len(data) for data in encoded], out=offsets[1:])
     return pa.StringArray.from_buffers(

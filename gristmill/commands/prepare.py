@@ -20,6 +20,7 @@ from gristmill.commands.samples import windows
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError
 from gristmill.manifest import MANIFEST, read_manifest
+from gristmill.reporting.summary import warnings
 from gristmill.reporting.tables import published_rows
 from gristmill.stages.plan import check_space, plan
 from gristmill.stages.publish import check_output
@@ -204,6 +205,8 @@ def show(manifest: Manifest, config: PrepareConfig) -> None:
     for what, reasons in (("dropped", manifest.dropped), ("quarantined", manifest.quarantined)):
         if reasons:
             console.print(f"{what}: " + ", ".join(f"{reason} {count:,}" for reason, count in reasons.items()))
+    for warning in warnings(manifest):
+        console.print(f"warning: {warning}", style="yellow", markup=False)
     left_out = [shard for shard in manifest.source_shards if shard.error]
     for shard in left_out:
         console.print(f"left out: {shard.error}", style="yellow", markup=False)

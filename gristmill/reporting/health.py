@@ -1,6 +1,6 @@
 """What the rules did to a corpus, with a warning where one takes more than a rule of its kind should."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from gristmill.reporting.tables import Row, escape
@@ -11,23 +11,9 @@ LEAST_KEPT = 0.2
 MOST_CHANGED = 0.5
 """A rule that takes away more is usually at work on texts that it was not made for."""
 
-COUNTS = ("documents_in", "documents_out", "characters_in", "characters_out")
-
-
-def totals(shards: Iterable[Sequence[dict[str, Any]]]) -> list[dict[str, Any]]:
-    """One row a rule, in order, out of the ``details["rules"]`` of the clean reports of one source's shards."""
-    summed: list[dict[str, Any]] = []
-    for rules in shards:
-        summed = summed or [{"rule": row["rule"]} | dict.fromkeys(COUNTS, 0) for row in rules]
-        for total, row in zip(summed, rules, strict=True):
-            assert total["rule"] == row["rule"], f"rules of one source differ: {total['rule']} and {row['rule']}"
-            for name in COUNTS:
-                total[name] += row[name]
-    return summed
-
 
 def health(source: str, rules: Sequence[dict[str, Any]]) -> list[Row]:
-    """The table of one source: a row a rule, from one shard's ``details["rules"]`` or from ``totals``.
+    """The table of one source: a row a rule, from the manifest's ledger or one piece's ``details["rules"]``.
 
     ``kept``: documents out of those in. ``changed``: characters by which the texts of the documents that stayed grew
     or shrank, out of those in; a filter changes none, and a replacement of the same length does not show. Both are

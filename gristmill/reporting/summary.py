@@ -1,5 +1,8 @@
 """The run in one page of Markdown, made from the manifest alone, so that the same data gives the same page."""
 
+import msgspec
+
+from gristmill.reporting.health import health
 from gristmill.reporting.tables import escape, input_rows, markdown, published_rows, rule_rows, source_rows
 from gristmill.types import Manifest
 
@@ -35,7 +38,7 @@ def summary(manifest: Manifest) -> str:
         "",
         "## What every rule did",
         "",
-        markdown(rule_rows(manifest)),
+        markdown(_rules(manifest)),
         "",
         "Tokens lost are estimated from the characters removed and the tokens per character of what was kept.",
         "",
@@ -54,6 +57,20 @@ def summary(manifest: Manifest) -> str:
 def _eot_sides(manifest: Manifest) -> str:
     said = {"append": "appended to every document", "prepend": "put before every document", "none": "left out"}
     return ", ".join(f"{kind}: {said[side]}" for kind, side in manifest.eot_side.items())
+
+
+def _rules(manifest: Manifest) -> list[dict[str, object]]:
+    judged = [row for rule in manifest.rules for row in health(rule.source, [msgspec.structs.asdict(rule)])]
+    return [
+        {**row, "kept": verdict["kept"], "warning": verdict["warning"]}
+        for row, verdict in zip(rule_rows(manifest), judged, strict=True)
+    ]
+
+
+def warnings(manifest: Manifest) -> list[str]:
+    """A line for each rule that takes more than a rule of its kind should."""
+    judged = [row for rule in manifest.rules for row in health(rule.source, [msgspec.structs.asdict(rule)])]
+    return [f"{row['source']}: {row['rule']} {row['warning']}" for row in judged if row["warning"]]
 
 
 def _losses(manifest: Manifest) -> list[dict[str, object]]:

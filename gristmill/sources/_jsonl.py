@@ -26,6 +26,8 @@ ROWS_TO_FIND_TEXT = 1000
 
 _KEYS_SHOWN = 20
 _NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
+_MOST_VALUES = 1 << 21
+"""A line of more values and names is quarantined: an empty list is 3 bytes of JSON and 64 bytes of memory."""
 _DIGITS = 4300
 """The longest integer that Python converts; a longer one is kept as its digits."""
 
@@ -72,6 +74,7 @@ class LineReader:
         depth = self._limits.json_depth
         if (
             len(block.data) > min(self._limits.line_bytes, self._limits.document_chars)
+            or max(map(len, lines), default=0) > _MOST_VALUES
             or not _is_utf8(block.data)
             or any(len(line) > depth and _brackets(line) > depth and _nesting(line) > depth for line in lines)
         ):
@@ -106,6 +109,8 @@ class LineReader:
         """The values of a line, text first; or why it holds no document."""
         if len(line) > self._limits.line_bytes:
             return "line_too_long"
+        if len(line) > _MOST_VALUES and _values(line) > _MOST_VALUES:
+            return "too_many_values"
         if _brackets(line) > self._limits.json_depth and _nesting(line) > self._limits.json_depth:
             return "too_deep"
         try:
@@ -188,6 +193,17 @@ def _is_utf8(data: bytes) -> bool:
 
 def _brackets(line: bytes) -> int:
     return line.count(b"[") + line.count(b"{")
+
+
+def _values(line: bytes) -> int:
+    """About how many values and names a line holds: never fewer than half of those that are there."""
+    if line.count(b",") + _brackets(line) <= _MOST_VALUES:
+        return 0
+    plain = line.replace(b"\\\\", b"").replace(b'\\"', b"")
+    if (strings := plain.count(b'"') // 2) > _MOST_VALUES:
+        return strings
+    outside = b"".join(plain.split(b'"')[::2])
+    return outside.count(b",") + _brackets(outside)
 
 
 def _nesting(line: bytes) -> int:

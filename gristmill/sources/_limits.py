@@ -14,9 +14,9 @@ class Limits(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     line_bytes: int = Field(64 * MIB, gt=0, le=1 << 30, description="A longer line is quarantined: line_too_long.")
-    file_bytes: int = Field(1 << 40, gt=0, description="More decompressed bytes than this refuse the file.")
+    file_bytes: int = Field(1 << 40, gt=0, description="More decoded bytes than this refuse the file.")
     ratio: int = Field(
-        1000, gt=1, description="More decompressed bytes per stored byte refuse the file (after 64 MiB of output)."
+        1000, gt=1, description="More decoded bytes per stored byte refuse the file (after 64 MiB of output)."
     )
     json_depth: int = Field(200, gt=0, le=500, description="A line nested deeper is quarantined: too_deep.")
     document_chars: int = Field(

@@ -13,6 +13,7 @@ from gristmill.sources._found import Found, Glob, nothing_at, nothing_usable, pa
 from gristmill.sources._names import is_hidden, kind_of
 from gristmill.sources._streams import Raw
 from gristmill.storage import local
+from gristmill.types import ShardRef
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
@@ -56,6 +57,12 @@ def opened(uri: str) -> Raw:
         file.close()
         raise InputError(f"{uri}: not a regular file")
     return Raw(file, uri)
+
+
+def check_unchanged(shard: ShardRef) -> None:
+    """Raises ``InputError`` when the shard's file on disk is gone or another than it was when it was listed."""
+    if not is_remote(shard.uri) and measured(shard.uri).identity != shard.identity:
+        raise InputError(f"{shard.uri}: changed since it was listed; run again")
 
 
 def is_remote(path: str) -> bool:

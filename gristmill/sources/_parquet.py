@@ -5,22 +5,24 @@ from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from gristmill.columns import numbers
 from gristmill.errors import InputError
+from gristmill.sources._batches import Batches, opened, weight
 from gristmill.sources._found import Part
 from gristmill.sources._limits import Limits
 from gristmill.sources._names import base_name
-from gristmill.sources._rows import CHUNK_BYTES, Fields, bad
+from gristmill.sources._rows import Fields, bad
 from gristmill.sources._streams import Raw
+from gristmill.sources._values import is_texty, plain
 from gristmill.sources.base import Chunk
 
-MOST_ROWS = 1 << 15
-"""Rows per batch, however short they are."""
-
-_BUFFER = 1 << 20
+_BETWEEN = pa.scalar(b"\n\n", pa.binary())
+_MOST_BYTES = 4
+"""Of a character in UTF-8: what weighs more than so many bytes for each that is allowed need not be decoded."""
 _ACCEPTED = "string, large_string, string_view, binary, a dictionary of these, or a list of strings"
 
 
@@ -30,10 +32,9 @@ class Table:
     def __init__(self, raw: Raw) -> None:
         if not raw.seekable():
             raise InputError(f"{raw.uri}: parquet needs a server that serves byte ranges; download the file first")
-        self._uri = raw.uri
+        self._raw, self._uri = raw, raw.uri
         with self._damage():
-            # Buffered column streams: by default pyarrow reads a whole column chunk of a row group ahead.
-            self._file = pq.ParquetFile(raw, buffer_size=_BUFFER, pre_buffer=False, page_checksum_verification=True)
+            self._file = opened(raw)
             self._schema = self._file.schema_arrow
             self._names = self._schema.names
             groups = [self._file.metadata.row_group(n) for n in range(self._file.num_row_groups)]
@@ -45,11 +46,11 @@ class Table:
     def runs(self, size: int, stored: int) -> list[Part]:
         """The row groups in order, in runs of about ``size`` bytes uncompressed; ``stored`` is the file's size."""
         edges, held = [0], 0
-        for group, weight in enumerate(self._weights):
+        for group, encoded in enumerate(self._weights):
             if held >= size:
                 edges.append(group)
                 held = 0
-            held += weight
+            held += encoded
         total = max(sum(self._weights), 1)
         return [
             Part(start=start, stop=stop, size=stored * sum(self._weights[start:stop]) // total)
@@ -68,17 +69,26 @@ class Table:
         sides = {key: self._path(key) for key in fields.side_keys}
         wanted = [".".join(steps) for steps in (path, *sides.values()) if steps]
         row = sum(self._rows[: groups.start])
-        for batch in self._batches(groups, wanted, self._batch_rows(groups)):
+        for batch in self._batches(groups, wanted, limits):
             with self._damage():
-                given = {key: _plain(batch, steps) for key, steps in sides.items()}
-                values = self._bytes(_column(batch, path), fields)
+                given = {key: self._side(batch, key, steps, limits) for key, steps in sides.items()}
+                values = self._bytes(_column(batch, path), fields, limits)
             yield self._chunk(values, given, row, fields, limits)
             row += len(batch)
         self._check_rows(row, sum(self._rows[: groups.stop]))
 
-    def _batches(self, groups: range, wanted: list[str], rows: int) -> Iterator[pa.RecordBatch]:
+    def _batches(self, groups: range, wanted: list[str], limits: Limits) -> Iterator[pa.RecordBatch]:
         with self._damage():
-            yield from self._file.iter_batches(rows, row_groups=list(groups), columns=wanted, use_threads=False)
+            yield from Batches(self._raw, self._uri, self._file.metadata, wanted, limits).read(groups, self._weights)
+
+    def _side(self, batch: pa.RecordBatch, key: str, path: list[str] | None, limits: Limits) -> list[Any]:
+        """Values of a side column; nulls for one that is not there."""
+        if path is None:
+            return [None] * len(batch)
+        column = _column(batch, path)
+        if len(column) == 1 and weight(column) > _MOST_BYTES * limits.document_chars:
+            raise InputError(f"{self._uri}: a value of {key!r} is over {limits.document_chars} characters", "limit")
+        return plain(column)
 
     def _path(self, key: str) -> list[str] | None:
         """The names that lead to a key: a column with dots in its name comes before a field of a struct."""
@@ -94,23 +104,17 @@ class Table:
             kind = kind.field(step).type
         return steps
 
-    def _batch_rows(self, groups: range) -> int:
-        """Rows that hold about a chunk of text, by the group with the longest rows."""
-        longest = max((self._weights[n] / max(self._rows[n], 1) for n in groups), default=0)
-        return max(1, min(MOST_ROWS, int(CHUNK_BYTES / max(longest, 1))))
-
-    def _bytes(self, column: pa.Array, fields: Fields) -> pa.BinaryArray:
+    def _bytes(self, column: pa.Array, fields: Fields, limits: Limits) -> pa.BinaryArray:
         """The text column as bytes, not yet known to be UTF-8."""
-        kind = column.type
-        if pa.types.is_dictionary(kind):
-            column, kind = column.dictionary_decode(), kind.value_type
-        if _is_list(kind) and _is_texty(kind.value_type):
-            column, kind = pc.binary_join(column.cast(pa.list_(pa.string())), "\n\n"), pa.string()
+        kind = _decoded(column.type)
         if pa.types.is_null(kind):
             return pa.nulls(len(column), pa.binary())
-        if not _is_texty(kind):
+        if not is_texty(kind) and not (_is_list(kind) and is_texty(_decoded(kind.value_type))):
             raise self._no_text(f"column {fields.text_key!r} (text_key) is {kind}; accepted: {_ACCEPTED}")
-        return column.cast(pa.binary())
+        if _is_list(kind) and len(column) == 1 and weight(column) > _MOST_BYTES * limits.document_chars:
+            column = _head(column, _MOST_BYTES * limits.document_chars)
+        column = _undictionary(column)
+        return pc.binary_join(column, _BETWEEN) if _is_list(kind) else column
 
     def _chunk(
         self, values: pa.BinaryArray, given: Mapping[str, list[Any]], row: int, fields: Fields, limits: Limits
@@ -145,11 +149,32 @@ def _column(batch: pa.RecordBatch, path: list[str]) -> pa.Array:
     return pc.struct_field(column, path[1:]) if path[1:] else column
 
 
-def _is_texty(kind: pa.DataType) -> bool:
-    types = pa.types
-    checks = (types.is_string, types.is_large_string, types.is_string_view)
-    binary = (types.is_binary, types.is_large_binary, types.is_binary_view)
-    return any(check(kind) for check in checks + binary)
+def _decoded(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _head(column: pa.Array, size: int) -> pa.Array:
+    """The one list of a column, cut after the string that makes it longer than ``size`` bytes."""
+    strings = column.flatten()
+    whole = strings.dictionary if pa.types.is_dictionary(strings.type) else strings
+    lengths = pc.binary_length(whole).cast(pa.int64())
+    taken = lengths.take(strings.indices) if pa.types.is_dictionary(strings.type) else lengths
+    sums = np.cumsum(pc.fill_null(taken, 0).to_numpy(zero_copy_only=False))
+    count = min(int(np.searchsorted(sums, size, side="right")) + 1, len(strings))
+    return pa.ListArray.from_arrays(numbers(np.array([0, count], np.int32)), strings.slice(0, count))
+
+
+def _undictionary(column: pa.Array) -> pa.Array:
+    """Strings as bytes, lists of strings as lists of bytes, dictionaries of either decoded; no text is looked at."""
+    if pa.types.is_dictionary(column.type):
+        return column.dictionary.cast(pa.binary()).take(column.indices)
+    if not _is_list(column.type):
+        return column.cast(pa.binary())
+    lengths = pc.fill_null(pc.list_value_length(column), 0).cast(pa.int32())
+    offsets = np.zeros(len(column) + 1, np.int32)
+    np.cumsum(lengths.to_numpy(zero_copy_only=False), out=offsets[1:])
+    edges = numbers(offsets)
+    return pa.ListArray.from_arrays(edges, _undictionary(column.flatten()), mask=column.is_null())
 
 
 def _is_list(kind: pa.DataType) -> bool:
@@ -188,17 +213,3 @@ def _decodes(value: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _plain(batch: pa.RecordBatch, path: list[str] | None) -> list[Any]:
-    """Values of a side column; bytes that are not UTF-8 show as escapes, a column that is not there as nulls."""
-    if path is None:
-        return [None] * len(batch)
-    column = _column(batch, path)
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    if not _is_texty(column.type):
-        values: list[Any] = column.to_pylist()
-        return values
-    found = column.cast(pa.binary()).to_pylist()
-    return [value if value is None else value.decode("utf-8", "backslashreplace") for value in found]

@@ -20,7 +20,8 @@ class BadDocument(Value, frozen=True, kw_only=True):
     """A document that cannot be used; it goes to the quarantine file instead of the corpus.
 
     ``reason`` is one of ``json_syntax``, ``not_an_object``, ``missing_text``, ``null_text``, ``non_string_text``,
-    ``empty_text``, ``invalid_utf8``, ``lone_surrogate``, ``line_too_long``, ``too_deep``, ``document_too_long``.
+    ``empty_text``, ``invalid_utf8``, ``lone_surrogate``, ``line_too_long``, ``too_many_values``, ``too_deep``,
+    ``document_too_long``.
     """
 
     reason: str

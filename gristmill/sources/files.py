@@ -69,18 +69,31 @@ class Files(KeyedSource):
         ]
 
     def read(self, shard: ShardRef) -> Iterator[Chunk]:
+        """As of every source; also raises ``InputError`` when a file on disk is not what it was when it was listed."""
         with _listing.opened(shard.uri) as raw:
-            match kind_of(shard.uri):
-                case "parquet":
-                    yield from Table(raw).read(self.fields(), self.limits, shard.part)
-                case "jsonl":
-                    yield from self._read_lines(raw, shard.part)
-                case "text":
-                    yield from self._read_text(raw, self.separator)
-                case "html":
-                    yield from self._read_text(raw, None)
-                case None:
-                    raise wrong_kind(shard.uri)
+            _listing.check_unchanged(shard)
+            try:
+                for chunk in self._chunks(raw, shard):
+                    # Each time, for a reader may stop early: half of an old file and half of a new one are neither.
+                    _listing.check_unchanged(shard)
+                    yield chunk
+            except InputError:
+                _listing.check_unchanged(shard)  # damage that comes from a change is told as one
+                raise
+            _listing.check_unchanged(shard)
+
+    def _chunks(self, raw: Raw, shard: ShardRef) -> Iterator[Chunk]:
+        match kind_of(shard.uri):
+            case "parquet":
+                yield from Table(raw).read(self.fields(), self.limits, shard.part)
+            case "jsonl":
+                yield from self._read_lines(raw, shard.part)
+            case "text":
+                yield from self._read_text(raw, self.separator)
+            case "html":
+                yield from self._read_text(raw, None)
+            case None:
+                raise wrong_kind(shard.uri)
 
     def _read_lines(self, raw: Raw, part: dict[str, int] | None) -> Iterator[Chunk]:
         text = text_of(raw, self.limits) if part is None else ranged(raw, start=part["start"], stop=part["stop"])

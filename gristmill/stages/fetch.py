@@ -16,7 +16,7 @@ from gristmill.sources.base import BadDocument, Chunk
 from gristmill.stages._arrow import DocumentWriter, characters
 from gristmill.types import DOCUMENT_SCHEMA, Artifact, ShardRef, StageReport
 
-PIECE_CHARACTERS = 1 << 27
+PIECE_CHARACTERS = 1 << 26
 PIECE_DOCUMENTS = 1 << 18
 """A shard is cut into pieces of about this size while it is read: one big file then keeps every worker busy in all
 later stages, and no later stage meets much more at a time."""

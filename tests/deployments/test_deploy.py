@@ -165,9 +165,10 @@ def test_all_deployments_are_there_as_written(stack: Stack) -> None:
         assert met["work_pool_name"] == "gristmill"
         assert met["pull_steps"] == [{"prefect.deployments.steps.set_working_directory": {"directory": str(ROOT)}}]
         schedules = [
-            {name: schedule["schedule"][name] for name in ("cron", "timezone")} for schedule in met["schedules"]
+            {"cron": one["schedule"]["cron"], "timezone": one["schedule"]["timezone"], "active": one["active"]}
+            for one in met["schedules"]
         ]
-        assert schedules == wanted["schedules"]
+        assert schedules == [{"active": True, **schedule} for schedule in wanted["schedules"]]
     nightly = stack.deployment("nightly")
     assert nightly["global_concurrency_limit"]["limit"] == 1
     assert nightly["concurrency_options"]["collision_strategy"] == "CANCEL_NEW"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gristmill.reporting.health import health, totals
+from gristmill.reporting.health import health
 from gristmill.reporting.tables import markdown
 
 
@@ -49,20 +49,3 @@ def test_a_row_tells_documents_and_characters() -> None:
     assert (changed["characters in"], changed["characters out"]) == (700, 630)
     assert health("web", [row("length", (0, 0), (0, 0))])[0]["kept"] == ""
     assert "| 1,000 | 700 |" in markdown([kept, changed])
-
-
-def test_shards_are_judged_together() -> None:
-    """One shard in a hundred with little to keep is no reason for a warning."""
-    bad = [row("length", (10, 0), (100, 0)), row("length", (0, 0), (0, 0))]
-    good = [row("length", (90, 80), (900, 800)), row("length", (80, 79), (800, 700))]
-    summed = totals([bad, good])
-    assert [found["warning"] for found in health("web", summed)] == ["", ""]
-    assert health("web", bad)[0]["warning"]
-    assert [(one["documents_in"], one["documents_out"]) for one in summed] == [(100, 80), (80, 79)]
-    assert bad[0]["documents_in"] == 10
-    assert totals([]) == []
-
-
-def test_rules_of_two_sources_are_not_added_up() -> None:
-    with pytest.raises(AssertionError, match="rules of one source differ: length and html"):
-        totals([[row("length", (1, 1), (1, 1))], [row("html", (1, 1), (1, 1))]])

@@ -187,3 +187,28 @@ def test_two_reads_are_equal(tmp_path: Path):
     assert first.table.equals(second.table)
     assert first.bad == second.bad
     assert len(first.texts) == 101
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "txt", "parquet"])
+def test_a_file_that_changed_since_it_was_listed_is_refused(tmp_path: Path, suffix: str):
+    """Half of an old file and half of a new one went into a corpus without a word."""
+    path = tmp_path / f"x.{suffix}"
+    pq.write_table(pa.table({"text": ["a"]}), path) if suffix == "parquet" else write_lines(path, [{"text": "a"}])
+    source = Files(paths=[str(tmp_path)])
+    shard = source.shards()[0]
+    path.write_bytes(path.read_bytes() + b"\n")
+    with pytest.raises(InputError, match=rf"x\.{suffix}: changed since it was listed; run again") as caught:
+        list(source.documents(shard))
+    assert caught.value.reason == "unreadable"
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path):
+    """Also where the reader would stop before the end of the file."""
+    path = tmp_path / "x.jsonl"
+    write_lines(path, [{"text": "a" * 1_000_000}] * 10)
+    source = Files(paths=[str(path)], limit_documents=6)
+    chunks = source.documents(source.planned()[0])
+    next(chunks)
+    write_lines(path, [{"text": "b" * 1_000_000}] * 11)
+    with pytest.raises(InputError, match="changed since it was listed"):
+        next(chunks)

@@ -11,6 +11,7 @@ from reading import read
 from shared import SHARED
 
 from gristmill.errors import InputError
+from gristmill.sources._limits import Limits
 from gristmill.sources.files import Files
 
 TEXTS = ["plain", "lait\u00e9 \u4e2d\u6587", "nul\0stays", "\U0001f600"]
@@ -195,3 +196,105 @@ def test_a_cut_file_is_refused(tmp_path: Path, size: int):
     with pytest.raises(InputError, match=r"x\.parquet: not a sound parquet file") as caught:
         read(Files(paths=[str(tmp_path)]))
     assert caught.value.reason == "bad_parquet"
+
+
+def encoded(path: Path, columns: dict[str, Any], **options: Any) -> Files:
+    """A file in which a value that comes often stands once, however long it is."""
+    table = pa.table(columns)
+    with pq.ParquetWriter(path, table.schema, dictionary_pagesize_limit=1 << 30, **options) as writer:
+        writer.write_table(table)
+    return Files(paths=[str(path)], id_key="id")
+
+
+LONG = "word " * 4000
+BOMBS = {
+    "text": {"text": pa.DictionaryArray.from_arrays(pa.array([0] * 8000, pa.int32()), pa.array([LONG]))},
+    "late": {"text": ["a"] * 20_000 + [LONG] * 6000},
+    "id": {"text": [f"t{n}" for n in range(8000)], "id": [LONG] * 8000},
+    "list": {"text": [["a" * 1000] * 10_000] * 15},
+    "list id": {"text": ["a"] * 15, "id": [["a" * 1000] * 10_000] * 15},
+}
+
+
+@pytest.mark.parametrize("columns", BOMBS.values(), ids=BOMBS.keys())
+def test_a_small_file_that_becomes_gigabytes_is_refused_before_it_does(tmp_path: Path, columns: dict[str, Any]):
+    """A footer gives the sizes of encoded pages: 5 KB of file took 5 GB of memory, and no limit was asked."""
+    source = encoded(tmp_path / "x.parquet", columns)
+    with pytest.raises(InputError, match=r"over 1000 to 1 \(limits\.ratio\)") as caught:
+        read(source)
+    assert caught.value.reason == "limit"
+
+
+def test_rows_grow_a_thousandfold_without_a_gigabyte_at_once(tmp_path: Path):
+    """Rows that follow a long run of short ones: the size of a read must not rest on those before alone."""
+    source = encoded(tmp_path / "x.parquet", {"text": ["a"] * 20_000 + [LONG] * 3000})
+    chunks = list(source.read(source.shards()[0]))
+    assert sum(len(chunk.documents) for chunk in chunks) == 23_000
+    # The longest read is one of 4,096 short rows that turn into long ones: 80 MB here, never above 256.
+    assert max(chunk.documents.nbytes for chunk in chunks) < 84 << 20
+
+
+def test_a_list_longer_than_a_document_is_one_bad_row(tmp_path: Path):
+    """It would be joined into gigabytes before its length is looked at."""
+    rows = [["ok"], ["a" * 1000] * 200_000, ["after"]]
+    source = encoded(tmp_path / "x.parquet", {"text": rows}).model_copy(
+        update={"limits": Limits(document_chars=10_000, ratio=10**6)}
+    )
+    found = read(source)
+    assert (found.texts, found.faults) == (["ok", "after"], [("row 1", "document_too_long")])
+
+
+def test_file_bytes_counts_what_comes_out(tmp_path: Path):
+    write(tmp_path / "x.parquet", {"text": ["abcdefgh"] * 1000})
+    with pytest.raises(InputError, match=r"x\.parquet: more than 5000 bytes \(limits\.file_bytes\)"):
+        read(Files(paths=[str(tmp_path)], limits={"file_bytes": 5000}))
+
+
+FAR = 2**62
+
+
+@pytest.mark.parametrize(
+    ("column", "wanted"),
+    [
+        (pa.array([FAR, 1], pa.timestamp("us")), [str(FAR), '"1970-01-01 00:00:00.000001"']),
+        (pa.array([1, 2], pa.timestamp("us", "Mars/Base")), ["1", "2"]),
+        (pa.array([2**30, 1], pa.int32()).cast(pa.date32()), [str(2**30), '"1970-01-02"']),
+        (pa.array([2**60, 1], pa.duration("s")), [str(2**60), '"0:00:01"']),
+        (pa.array([1, 2], pa.time64("ns")), ["00:00:00.000000001", "00:00:00.000000002"]),
+        (pa.array([1000, 2000], pa.time64("ns")), ['"00:00:00.000001"', '"00:00:00.000002"']),
+        (pa.array([{"x": [FAR]}, None], pa.struct([("x", pa.list_(pa.timestamp("us")))])), [f'{{"x":[{FAR}]}}', None]),
+    ],
+    ids=lambda value: str(getattr(value, "type", "")),
+)
+def test_a_moment_that_python_cannot_tell_is_kept_as_its_number(tmp_path: Path, column: pa.Array, wanted: list[Any]):
+    """One date in the year 300,000 ended the run with a traceback; times cut to microseconds gave two rows one id."""
+    write(tmp_path / "x.parquet", {"text": ["a", "b"], "when": column})
+    assert read(Files(paths=[str(tmp_path)], columns=["when"])).column("when") == wanted
+
+
+def broken(values: list[bytes]) -> pa.Array:
+    """A column of strings that are not all UTF-8."""
+    stored = pa.array(values, pa.binary())
+    return pa.StringArray.from_buffers(len(values), stored.buffers()[1], stored.buffers()[2])
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int32()), broken([b"\xff", b"good"])),
+        pa.ListArray.from_arrays(pa.array([0, 1, 2], pa.int32()), broken([b"\xff", b"good"])),
+        pa.array([[b"\xff"], [b"good"]], pa.list_(pa.binary())),
+    ],
+    ids=lambda column: str(column.type),
+)
+def test_one_value_that_is_not_utf8_is_one_bad_row(tmp_path: Path, column: pa.Array):
+    """It refused the whole file."""
+    write(tmp_path / "x.parquet", {"text": column})
+    found = read(Files(paths=[str(tmp_path)]))
+    assert (found.texts, found.faults) == (["good"], [("row 0", "invalid_utf8")])
+
+
+def test_bytes_in_a_struct_show_as_escapes(tmp_path: Path):
+    column = pa.StructArray.from_arrays([broken([b"\xff", b"good"])], ["x"])
+    write(tmp_path / "x.parquet", {"text": ["a", "b"], "id": column})
+    assert read(Files(paths=[str(tmp_path)], id_key="id")).ids == ['{"x":"\\\\xff"}', '{"x":"good"}']
