@@ -1,6 +1,7 @@
 """How well a run of the flow uses the machine: cores busy, peak memory, share of orchestration.
 
     python benchmarks/spine.py ../shared/corpus/large --tokenizer ../shared/fixtures/tokenizers/gpt2.json
+    python benchmarks/spine.py FOLDER_WITH_ONE_BIG_FILE --web --tokenizer gpt2.json
 
 Start-up (Python, Prefect, its server) is everything before the first stage function begins; it is printed apart.
 """
@@ -19,6 +20,17 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLE_SECONDS = 0.05
+WEB = (
+    "unicode",
+    "control",
+    "whitespace",
+    "length",
+    "symbols",
+    "repeated_lines",
+    "gopher_quality",
+    "gopher_repetition",
+    "c4_lines",
+)
 
 
 class Sampler(threading.Thread):
@@ -93,6 +105,7 @@ def main() -> None:
     parser.add_argument("corpus", help="folder of jsonl files")
     parser.add_argument("--tokenizer", required=True, help="a tokenizer.json")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--web", action="store_true", help="clean with the rules for web text")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=ROOT, prefix=".benchmark-") as folder:
         config = {
@@ -103,6 +116,8 @@ def main() -> None:
             "output": f"{folder}/out",
             "execution": {"work": f"{folder}/work", "workers": options.workers},
         }
+        if options.web:
+            config["cleaning"] = [{"kind": kind} for kind in WEB]
         path = Path(folder) / "config.yaml"
         path.write_text(yaml.safe_dump(config))
         began = time.time()

@@ -1,6 +1,4 @@
-"""dedup: sign every piece, find what repeats an earlier document, and name it."""
-
-from typing import TYPE_CHECKING
+"""dedup: find what repeats an earlier document, decide what goes, and name it."""
 
 from prefect import task
 
@@ -13,17 +11,9 @@ from gristmill.stages import recall as recalling
 from gristmill.stages import sign as signing
 from gristmill.stages import spans
 from gristmill.stages.records import priorities_of, ranks_of
-from gristmill.types import Search, ShardRef, StageReport, Value
-from tasks.run import OPTIONS, all_done, in_worker, watch
-
-if TYPE_CHECKING:
-    from tasks.ingest import Ingested
-
-
-class Reports(Value, frozen=True, kw_only=True):
-    """Many reports as one value: Prefect walks through lists of parameters, and a long one would cost seconds."""
-
-    reports: list[StageReport]
+from gristmill.types import Search, StageReport, Value
+from tasks.ingest import Ingested
+from tasks.run import OPTIONS, Reports, all_done, in_worker, watch
 
 
 class Deduplicated(Value, frozen=True, kw_only=True):
@@ -38,12 +28,6 @@ class Deduplicated(Value, frozen=True, kw_only=True):
     measured: list[StageReport]
     """Where the lengths of their documents are."""
     settled: StageReport
-
-
-@task(name="sign", task_run_name="sign-{cleaned.name}", tags={"sign", "dedup"}, **OPTIONS)
-def sign(shard: ShardRef, cleaned: StageReport, config: PrepareConfig) -> StageReport:
-    """Signatures of every document of a piece."""
-    return in_worker("sign", signing.sign, config, shard=shard, cleaned=cleaned)
 
 
 @task(name="find", task_run_name="find-{search.index:05d}", tags={"find", "dedup"}, **OPTIONS)
@@ -88,7 +72,7 @@ def name(
     return in_worker("name", naming.name, config, place=place, decided=decided, signed=signed.reports)
 
 
-def drop_duplicates(ingested: "Ingested", config: PrepareConfig) -> Deduplicated:
+def drop_duplicates(ingested: Ingested, config: PrepareConfig) -> Deduplicated:
     """Fan out over the searches, decide, and name what was dropped."""
     earlier = sign_earlier(config)
     signed = Reports(reports=[*ingested.signed, *earlier])

@@ -8,9 +8,9 @@ from gristmill.stages.fetch import check_quarantined, check_usable
 from gristmill.stages.publish import check_content
 from gristmill.types import Plan, ShardRef, StageReport, Value, part_name
 from tasks.clean import clean
-from tasks.dedup import sign
 from tasks.fetch import fetch
 from tasks.run import OPTIONS, all_done, each, raise_failed, watch
+from tasks.sign import sign
 
 
 class Ingested(Value, frozen=True, kw_only=True):

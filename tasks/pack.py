@@ -6,8 +6,7 @@ from gristmill.config import PrepareConfig
 from gristmill.stages import pack as stage
 from gristmill.stages.layout import layout
 from gristmill.types import Layout, Piece, StageReport, Value
-from tasks.dedup import Reports
-from tasks.run import OPTIONS, all_done, in_worker, watch
+from tasks.run import OPTIONS, Reports, all_done, in_worker, watch
 from tasks.tokenize import Tokenized
 
 

@@ -19,7 +19,7 @@ from gristmill import workers
 from gristmill.config import Execution, PrepareConfig
 from gristmill.errors import ConfigError, InputError, StorageError
 from gristmill.reporting.board import Board
-from gristmill.types import ShardRef, StageReport
+from gristmill.types import ShardRef, StageReport, Value
 
 Call = dict[str, Any]
 
@@ -65,6 +65,12 @@ class Watch:
 
 
 watch = Watch()
+
+
+class Reports(Value, frozen=True, kw_only=True):
+    """Many reports as one value: Prefect walks through lists of parameters, and a long one would cost seconds."""
+
+    reports: list[StageReport]
 
 
 class Slots:

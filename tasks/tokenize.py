@@ -7,8 +7,8 @@ from gristmill.stages import order as ordering
 from gristmill.stages import tokenize as stage
 from gristmill.stages import vocabulary as vocabularies
 from gristmill.types import StageReport, Value
-from tasks.dedup import Deduplicated, Reports
-from tasks.run import OPTIONS, all_done, in_worker, watch
+from tasks.dedup import Deduplicated
+from tasks.run import OPTIONS, Reports, all_done, in_worker, watch
 
 
 class Tokenized(Value, frozen=True, kw_only=True):

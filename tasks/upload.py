@@ -5,9 +5,8 @@ from prefect import task
 from gristmill.config import PrepareConfig
 from gristmill.stages import upload as stage
 from gristmill.types import PlannedFile, StageReport
-from tasks.dedup import Reports
 from tasks.pack import Packed
-from tasks.run import OPTIONS, all_done, in_worker, watch
+from tasks.run import OPTIONS, Reports, all_done, in_worker, watch
 from tasks.tokenize import Tokenized
 
 
