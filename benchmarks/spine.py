@@ -19,7 +19,7 @@ import psutil
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
-SAMPLE_SECONDS = 0.05
+SAMPLE_SECONDS = 0.2
 WEB = (
     "unicode",
     "control",

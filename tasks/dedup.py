@@ -60,16 +60,18 @@ def decide(
     )
 
 
-@task(name="name", task_run_name="name-{own.name}", tags={"name", "dedup"}, **OPTIONS)
+@task(name="name", task_run_name="name-{number:05d}", tags={"name", "dedup"}, **OPTIONS)
 def name(
-    own: StageReport,  # noqa: ARG001  names the task run
-    place: int,
+    number: int,  # noqa: ARG001  names the task run
+    places: list[int],
     decided: StageReport,
     signed: Reports,
     config: PrepareConfig,
-) -> StageReport:
-    """Which document each dropped one of a piece repeats."""
-    return in_worker("name", naming.name, config, place=place, decided=decided, signed=signed.reports)
+) -> list[StageReport]:
+    """Which document each dropped one of some pieces repeats: too little work for a task run a piece."""
+    return [
+        in_worker("name", naming.name, config, place=place, decided=decided, signed=signed.reports) for place in places
+    ]
 
 
 def drop_duplicates(ingested: Ingested, config: PrepareConfig) -> Deduplicated:
@@ -178,12 +180,12 @@ def drop_spans(
 
 
 def name_copies(decided: StageReport, signed: Reports, config: PrepareConfig) -> list[StageReport]:
-    """Fan out over the pieces that lost documents."""
+    """Fan out over the pieces that lost documents, as many task runs as workers."""
     places = deciding.places_to_name(decided)
     if places:
         watch.board.begin("name", len(places))
-    calls = [
-        {"own": signed.reports[place], "place": place, "decided": decided, "signed": signed, "config": config}
-        for place in places
-    ]
-    return all_done(name, calls, config)
+    shares = [places[first :: config.execution.worker_count()] for first in range(config.execution.worker_count())]
+    common = {"decided": decided, "signed": signed, "config": config}
+    calls = [{"number": number, "places": share, **common} for number, share in enumerate(shares) if share]
+    named = [report for reports in all_done(name, calls, config) for report in reports]
+    return sorted(named, key=lambda report: (report.shard, report.piece))

@@ -79,7 +79,7 @@ def test_every_kind_of_dedup_gives_the_bytes_of_the_library(tmp_path: Path) -> N
     made = Run(asked(tmp_path, "flow", **settings))
     assert made.state.is_completed()
     assert made.bytes == tree(tmp_path / "serial" / "out")
-    named = {f"{stage}-shard-{number:05d}" for stage in ("sign-spans", "trim", "name") for number in range(SHARDS)}
+    named = {f"{stage}-shard-{number:05d}" for stage in ("sign-spans", "trim") for number in range(SHARDS)}
     assert made.tasks({"recall-00000", "find-spans-00000", *named})
 
 
