@@ -1,23 +1,9 @@
 """Connected components on arrays."""
 
-from collections.abc import Iterable
-
 import numpy as np
 
 BLOCK = 1 << 22
 """Nodes looked at together while trees are flattened: 64 MB of further arrays."""
-
-
-def components(nodes: np.ndarray, edges: Iterable[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """For each of the sorted, distinct ``nodes`` (uint64) the index of the smallest node connected with it.
-
-    ``edges`` are arrays of end points, taken one at a time: memory is 16 bytes a node and a few times one array.
-    """
-    parents = np.arange(len(nodes))
-    for first, second in edges:
-        join(parents, np.searchsorted(nodes, first), np.searchsorted(nodes, second))
-    flatten(parents)
-    return parents
 
 
 def join(parents: np.ndarray, first: np.ndarray, second: np.ndarray) -> None:

@@ -1,16 +1,26 @@
 """The exchange that finds copies over all pieces, against slow references."""
 
 import itertools
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gristmill.stages._components import components
+from gristmill.stages._components import flatten, join
 from gristmill.stages._pairs import ALL_PAIRS, groups, with_first, within_groups
 
 EDGES = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=60)
+
+
+def components(nodes: np.ndarray, edges: Iterable[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """For each of the sorted nodes the index of the smallest one connected with it."""
+    parents = np.arange(len(nodes))
+    for first, second in edges:
+        join(parents, np.searchsorted(nodes, first), np.searchsorted(nodes, second))
+    flatten(parents)
+    return parents
 
 
 def slow_components(nodes: list[int], edges: list[tuple[int, int]]) -> list[int]:
