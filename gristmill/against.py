@@ -11,6 +11,7 @@ from gristmill.manifest import read_manifest
 from gristmill.stages.layout import layout
 from gristmill.stages.order import order
 from gristmill.stages.pack import pack
+from gristmill.stages.plan import plan
 from gristmill.stages.tokenize import tokenize
 from gristmill.types import Artifact, Manifest, PublishedFile, StageReport
 
@@ -40,7 +41,7 @@ def _other_rules(folder: Path, manifest: Manifest, config: PrepareConfig) -> lis
 
 def _expected(folder: Path, manifest: Manifest, config: PrepareConfig) -> dict[str, list[Path]]:
     """The pieces of every published file, by its path in the output, made by the reference."""
-    done = serial.ingest(config)
+    done = serial.ingest(plan(config).shards, config)
     tokenizer = StageReport(
         stage="vocabulary",
         shard=0,

@@ -130,6 +130,10 @@ class PrepareConfig(BaseModel):
         """The source of this name."""
         return next(source for source in self.sources if source.label == label)
 
+    def format(self, kind: str) -> Format:
+        """The format of this kind."""
+        return next(format for format in self.formats if format.kind() == kind)
+
     def rules(self, label: str) -> list[Cleaner]:
         """The cleaners in force for a source, with the values that its genre gives."""
         own = self.source(label).cleaning

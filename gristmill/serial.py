@@ -51,9 +51,8 @@ class Ingested(Value, frozen=True, kw_only=True):
         return self.trimmed or self.signed
 
 
-def ingest(config: PrepareConfig) -> Ingested:
+def ingest(shards: list[ShardRef], config: PrepareConfig) -> Ingested:
     """Fetch, clean and sign every shard, then find the duplicates."""
-    shards = plan(config).shards
     fetched: list[StageReport] = []
     cleaned: list[StageReport] = []
     signed: list[StageReport] = []
@@ -108,8 +107,9 @@ def _trimmed(
 
 def prepare(config: PrepareConfig) -> Manifest:
     """Make the data set that ``config`` describes and return its manifest; the flow gives the same bytes."""
-    check_output(config, plan(config).shards)
-    done = ingest(config)
+    shards = plan(config).shards
+    check_output(config, shards)
+    done = ingest(shards, config)
     check_content(config, done.fetched)
     named = [name(place, done.decided, done.known, config) for place in places_to_name(done.decided)]
     tokenizer = vocabulary(done.pieces, done.settled, config)

@@ -29,7 +29,7 @@ class _Members:
 def pack(piece: Piece, tokenized: list[StageReport], tokenizer: StageReport, config: PrepareConfig) -> StageReport:
     """Write ``tokens``: ids ``piece.start .. piece.stop`` of the bucket's stream, EOT included. ``details`` holds the
     number of ``documents`` that start in it and some ``boundaries`` relative to it."""
-    format = next(entry for entry in config.formats if entry.kind() == piece.format)
+    format = config.format(piece.format)
     determined = {
         "tokens": [report.fingerprint for report in tokenized],
         "range": [piece.bucket, piece.start, piece.stop],

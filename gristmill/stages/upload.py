@@ -20,7 +20,7 @@ def upload(file: PlannedFile, packed: list[StageReport], tokenizer: StageReport,
 
     Raises ``VerificationError`` when the bytes hold other counts than were packed.
     """
-    format = next(entry for entry in config.formats if entry.kind() == file.format)
+    format = config.format(file.format)
     path = storage.local(config.destination) / format.kind() / file.path
     determined = {
         "pieces": [report.fingerprint for report in packed],

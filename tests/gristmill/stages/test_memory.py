@@ -14,6 +14,7 @@ from gristmill import serial, workers
 from gristmill.stages import _components, decide, find
 from gristmill.stages._pairs import ALL_PAIRS, portions
 from gristmill.stages.decide import VERDICT
+from gristmill.stages.plan import plan
 from gristmill.stages.records import mapped
 
 WORDS = [f"word{number}" for number in range(400)]
@@ -69,7 +70,8 @@ def test_verdicts_do_not_depend_on_the_bounds(tmp_path: Path, monkeypatch: pytes
 
     def verdicts(work: str) -> list[tuple[int, ...]]:
         execution = {"work": str(tmp_path / work)}
-        decided = serial.ingest(configuration.parse({**settings, "execution": execution})).decided
+        config = configuration.parse({**settings, "execution": execution})
+        decided = serial.ingest(plan(config).shards, config).decided
         assert not list((tmp_path / work / "decide").glob("*/*tmp*"))
         return mapped(decided, "verdicts", VERDICT).tolist()
 
