@@ -5,9 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
-from gristmill import serial, storage
+from gristmill import places, serial
 from gristmill.config import PrepareConfig
 from gristmill.manifest import read_manifest
+from gristmill.places import Place
 from gristmill.stages.layout import layout
 from gristmill.stages.order import order
 from gristmill.stages.pack import pack
@@ -19,27 +20,28 @@ from gristmill.types import Artifact, Manifest, PublishedFile, StageReport
 def compare(output: str, config: PrepareConfig) -> list[str]:
     """Read, clean and dedup the input of ``config`` anew in a temporary folder, encode the kept documents with the
     archived tokenizer's reference implementation, and compare id by id; a line for every file that differs."""
-    folder = storage.local(output)
-    manifest = read_manifest(folder)
-    problems = _other_rules(folder, manifest, config)
+    place = places.at(output)
+    manifest = read_manifest(output)
+    problems = _other_rules(output, manifest, config)
     with tempfile.TemporaryDirectory(prefix="gristmill-verify-") as work:
         execution = config.execution.model_copy(update={"work": work})
-        expected = _expected(folder, manifest, config.model_copy(update={"execution": execution}))
+        expected = _expected(place, manifest, config.model_copy(update={"execution": execution}))
         for file in manifest.files:
-            problems += _difference(folder, file, expected.get(file.path, []), np.dtype(manifest.dtype))
+            with place.fresh(file.path) as path:
+                problems += _difference(path, file, expected.get(file.path, []), np.dtype(manifest.dtype))
         problems += [
-            f"{folder / path}: missing; the input gives it"
+            f"{place.where(path)}: missing; the input gives it"
             for path in expected.keys() - {f.path for f in manifest.files}
         ]
     return problems
 
 
-def _other_rules(folder: Path, manifest: Manifest, config: PrepareConfig) -> list[str]:
+def _other_rules(output: str, manifest: Manifest, config: PrepareConfig) -> list[str]:
     changed = sorted(key for key, part in config.parts().items() if part != manifest.config_parts.get(key))
-    return [f"{folder}: made with other {', '.join(changed)} than the given configuration"] if changed else []
+    return [f"{output}: made with other {', '.join(changed)} than the given configuration"] if changed else []
 
 
-def _expected(folder: Path, manifest: Manifest, config: PrepareConfig) -> dict[str, list[Path]]:
+def _expected(place: Place, manifest: Manifest, config: PrepareConfig) -> dict[str, list[Path]]:
     """The pieces of every published file, by its path in the output, made by the reference."""
     done = serial.ingest(plan(config).shards, config)
     tokenizer = StageReport(
@@ -48,7 +50,7 @@ def _expected(folder: Path, manifest: Manifest, config: PrepareConfig) -> dict[s
         fingerprint=manifest.tokenizer.sha256,
         artifacts={
             path.name: Artifact(uri=str(path), sha256="", nbytes=path.stat().st_size)
-            for path in (folder / "tokenizer").iterdir()
+            for path in place.folder("tokenizer").iterdir()
         },
         details={"record": manifest.tokenizer},
     )
@@ -60,14 +62,13 @@ def _expected(folder: Path, manifest: Manifest, config: PrepareConfig) -> dict[s
     planned = layout(tokenized, arranged, config)
     packed = [pack(piece, tokenized, tokenizer, config) for piece in planned.pieces]
     return {
-        f"{file.format}/{file.path}": [Path(packed[number].artifacts["tokens"].uri) for number in file.pieces]
+        f"{file.format}/{file.path}": [places.here(packed[number].artifacts["tokens"]) for number in file.pieces]
         for file in planned.files
     }
 
 
-def _difference(folder: Path, file: PublishedFile, pieces: list[Path], dtype: np.dtype) -> list[str]:
+def _difference(path: Path, file: PublishedFile, pieces: list[Path], dtype: np.dtype) -> list[str]:
     """The first id at which a published file is not what its pieces say."""
-    path = folder / file.path
     item = dtype.itemsize
     header = file.bytes - file.tokens * item
     position = 0

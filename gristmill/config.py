@@ -11,7 +11,6 @@ import msgspec
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from gristmill import storage
 from gristmill.cleaning.base import Cleaner
 from gristmill.dedup.base import DedupKind
 from gristmill.errors import ConfigError
@@ -147,7 +146,7 @@ class PrepareConfig(BaseModel):
         for kind in self.dedup:
             kind.check()
         for output in self.against:
-            if not seal_of(storage.local(output)):
+            if not seal_of(output):
                 raise ConfigError(f"against: {output}: no manifest.json there; name the folder of a finished data set")
 
     def identity(self) -> dict[str, Any]:
@@ -164,7 +163,7 @@ class PrepareConfig(BaseModel):
         document["cleaning"] = {
             source.label: [cleaner.identity() for cleaner in self.rules(source.label)] for source in self.sources
         }
-        document["against"] = [seal_of(storage.local(output)) for output in self.against]
+        document["against"] = [seal_of(output) for output in self.against]
         return document
 
     def fingerprint(self) -> str:

@@ -5,7 +5,6 @@ import tempfile
 import numpy as np
 
 from gristmill import config as configuration
-from gristmill import storage
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError
 from gristmill.manifest import read_manifest
@@ -25,7 +24,7 @@ def look(output: str) -> list[str]:
 
     Raises ``ConfigError`` when the manifest has none of the kinds that can be looked for.
     """
-    manifest = read_manifest(storage.local(output))
+    manifest = read_manifest(output)
     with tempfile.TemporaryDirectory(prefix="gristmill-verify-") as work:
         settings = {**manifest.config, "execution": {"work": work}, "against": []}
         settings["dedup"] = [kind for kind in settings["dedup"] if kind["kind"] in COMPARED]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from gristmill import storage
+from gristmill import places
 from gristmill.errors import ConfigError, VerificationError
 from gristmill.types import Manifest
 
@@ -28,21 +28,26 @@ def _digest(manifest: Manifest) -> str:
     return hashlib.sha256(msgspec.json.encode(bare, order="deterministic")).hexdigest()
 
 
-def seal_of(output: Path) -> str:
+def exists(output: str | Path) -> bool:
+    """Whether a finished data set is there."""
+    return places.at(output).has(MANIFEST)
+
+
+def seal_of(output: str | Path) -> str:
     """The seal of a data set's manifest; empty where there is none."""
-    return read_manifest(output).sha256 if (output / MANIFEST).exists() else ""
+    return read_manifest(output).sha256 if exists(output) else ""
 
 
-def read_manifest(output: Path) -> Manifest:
+def read_manifest(output: str | Path) -> Manifest:
     """The sealed manifest of a data set.
 
     Raises ``ConfigError`` when there is none, ``VerificationError`` when it was changed after it was written.
     """
-    path = output / MANIFEST
-    if not path.exists():
+    place = places.at(output)
+    path = place.where(MANIFEST)
+    if not place.has(MANIFEST):
         raise ConfigError(f"{path}: no such file; give the folder of a finished data set")
-    with storage.translated(path):
-        data = path.read_bytes()
+    data = place.read(MANIFEST)
     try:
         made_by = msgspec.json.decode(data, type=_Version).manifest_version
         if made_by != VERSION:

@@ -5,6 +5,7 @@ A writer never opens a final name. Whatever kills the process leaves at most a f
 
 import contextlib
 import errno
+import fcntl
 import hashlib
 import os
 import shutil
@@ -170,6 +171,26 @@ def publish(parts: list[Path], target: Path, prefix: bytes = b"") -> Artifact:
                     out.write(block)
         out.close_as_new()
     return out.artifact
+
+
+def swap(target: Path, data: bytes, before: bytes | None) -> None:
+    """Replace the file ``target`` by ``data`` in one rename if it holds ``before`` (``None``: is not there).
+
+    Raises ``StorageError`` when it holds anything else but ``data`` already.
+    """
+    make_folder(target.parent)
+    with translated(target):
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)  # let go when the folder is closed, also by the end of the process
+            found = target.read_bytes() if target.exists() else None
+            if found == data:
+                return
+            if found != before:
+                raise StorageError(f"{target}: changed by another run")
+            write(target, data)
+        finally:
+            os.close(folder)
 
 
 def _here() -> str:

@@ -12,11 +12,12 @@ import pyarrow.parquet as pq
 from msgspec.structs import replace
 
 from gristmill import config as configuration
-from gristmill import storage
+from gristmill import places, storage
 from gristmill.cleaning.base import Cleaner, Filter, Rule
 from gristmill.config import PrepareConfig
 from gristmill.errors import InputError
 from gristmill.manifest import read_manifest
+from gristmill.places import Place
 from gristmill.sources.base import Source
 from gristmill.stages.clean import NOT_BLANK
 from gristmill.stages.decide import CONTAMINATED
@@ -67,16 +68,16 @@ def trace(output: str, document: str) -> list[Trace]:
     Where the ledger of copies names the id, only the input shards that it tells are read, else all. Raises
     ``InputError`` when no document has the id, neither a used one nor one that was set aside.
     """
-    folder = storage.local(output)
-    manifest = read_manifest(folder)
+    place = places.at(output)
+    manifest = read_manifest(output)
     config = configuration.parse(manifest.config, "manifest")
-    rows = _ledger(folder, document)
+    rows = _ledger(place, document)
     found = [
         traced
         for shard in _shards_of(manifest, config, {row["shard"] for row in rows})
-        for traced in _Tracer(folder, manifest, config, shard).traces(document, rows)
+        for traced in _Tracer(place, manifest, config, shard).traces(document, rows)
     ]
-    found = found or [*_quarantined(folder, manifest, document), *_left_out(manifest, config, document)]
+    found = found or [*_quarantined(place, manifest, document), *_left_out(manifest, config, document)]
     if not found:
         unread = [shard.uri for shard in manifest.source_shards if shard.error]
         beside = f"; {len(unread)} more could not be read, {unread[0]} first" if unread else ""
@@ -85,11 +86,11 @@ def trace(output: str, document: str) -> list[Trace]:
     return found
 
 
-def _ledger(folder: Path, document: str) -> list[dict[str, Any]]:
+def _ledger(place: Place, document: str) -> list[dict[str, Any]]:
     """Rows of the ledger of copies about the document, in document order within a shard."""
     rows: list[dict[str, Any]] = []
-    for path in sorted((folder / "report" / "duplicates").glob("*.parquet")):
-        rows += pq.read_table(path, filters=[("id", "==", document)]).to_pylist()
+    for name in place.names("report/duplicates"):
+        rows += pq.read_table(place.path(name), filters=[("id", "==", document)]).to_pylist()
     return rows
 
 
@@ -108,8 +109,8 @@ def _shards_of(manifest: Manifest, config: PrepareConfig, wanted: set[int]) -> l
 class _Tracer:
     """Traces the documents of one input shard."""
 
-    def __init__(self, folder: Path, manifest: Manifest, config: PrepareConfig, shard: ShardRef) -> None:
-        self._folder = folder
+    def __init__(self, place: Place, manifest: Manifest, config: PrepareConfig, shard: ShardRef) -> None:
+        self._place = place
         self._manifest = manifest
         self._config = config
         self._shard = shard
@@ -172,13 +173,13 @@ class _Tracer:
         """Whether the tokenizer leaves nothing of the text, where that happened at all."""
         if not any(shard.dropped.get("no_tokens") for shard in self._manifest.source_shards):
             return False
-        return not len(published_encoder(self._folder, self._manifest).encode([text]).ids)
+        return not len(published_encoder(self._place.uri, self._manifest).encode([text]).ids)
 
     def _kept_text(self, row: dict[str, Any]) -> str:
         """The document of this input, the line of an evaluation file or the document of earlier data."""
         if row["kept_shard"] is not None:
             (shard,) = _shards_of(self._manifest, self._config, {row["kept_shard"]})
-            return _Tracer(self._folder, self._manifest, self._config, shard).text(row["kept_id"])
+            return _Tracer(self._place, self._manifest, self._config, shard).text(row["kept_id"])
         if CONTAMINATED in row["reason"]:
             return _line(row["kept_id"])
         return recalled_text(row["kept_id"], self._config) if row["kept_id"] else ""
@@ -214,11 +215,12 @@ def _line(name: str) -> str:
         return next(itertools.islice(file, int(number) - 1, None), b"").decode("utf-8", "replace").strip()
 
 
-def _quarantined(folder: Path, manifest: Manifest, document: str) -> Iterator[Trace]:
+def _quarantined(place: Place, manifest: Manifest, document: str) -> Iterator[Trace]:
     """Unusable documents that have the id in what is shown of them, or were named by their place in the file."""
     sources = {shard.uri: shard.source for shard in manifest.source_shards}
     quoted = msgspec.json.encode(document).decode().encode("unicode_escape").decode("ascii")
-    for path in sorted((folder / "report" / "quarantine").glob("*.jsonl.zst")):
+    for name in place.names("report/quarantine"):
+        path = place.path(name)
         with storage.translated(path), pa.input_stream(str(path), compression="zstd") as stream:
             rows = [msgspec.json.decode(line) for line in stream.read().splitlines()]
         for row in rows:

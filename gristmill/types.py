@@ -69,6 +69,8 @@ class Artifact(Value, frozen=True, kw_only=True):
     uri: str
     sha256: str
     nbytes: int
+    etag: str = ""
+    """What an object store calls this state of the object; empty for a file."""
 
 
 class StageReport(Value, frozen=True, kw_only=True):
@@ -122,8 +124,9 @@ class Plan(Value, frozen=True, kw_only=True):
     """Text expected in the shards, from their sizes."""
     work_bytes: int
     output_bytes: int
-    work_free: int
-    output_free: int
+    work_free: int | None
+    """``None`` where the place has no limit to speak of."""
+    output_free: int | None
 
 
 class Boundary(Value, frozen=True, kw_only=True):

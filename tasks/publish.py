@@ -3,7 +3,7 @@
 from prefect import task
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
-from gristmill import storage
+from gristmill import places
 from gristmill.config import PrepareConfig
 from gristmill.manifest import MANIFEST
 from gristmill.reporting.summary import summary
@@ -38,12 +38,12 @@ def publish(
         config,
     )
     record(manifest, config)
-    return {"manifest": str(storage.local(config.destination) / MANIFEST), "sha256": manifest.sha256, **manifest.totals}
+    return {"manifest": places.at(config.destination).where(MANIFEST), "sha256": manifest.sha256, **manifest.totals}
 
 
 def record(manifest: Manifest, config: PrepareConfig) -> None:
     """The artifacts of a finished run: published files, input shards, the summary."""
-    place = escape(str(storage.local(config.destination).absolute() / MANIFEST))
+    place = escape(places.at(places.absolute(config.destination)).where(MANIFEST))
     create_table_artifact(published_rows(manifest), key="shard-report", description=f"Published files of {place}")
     create_table_artifact(input_rows(manifest), key="input-report", description="What became of every input shard")
     create_markdown_artifact(summary(manifest), key="corpus-report", description=f"Summary of {place}")

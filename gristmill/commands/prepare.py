@@ -13,13 +13,13 @@ from rich.console import Console
 from rich.table import Table
 
 from gristmill import config as configuration
-from gristmill import ledger, storage
+from gristmill import ledger, places
 from gristmill.commands import STOPPED, failing_clearly
 from gristmill.commands.explain import explain
 from gristmill.commands.samples import windows
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError
-from gristmill.manifest import MANIFEST, read_manifest
+from gristmill.manifest import MANIFEST, exists, read_manifest
 from gristmill.reporting.summary import warnings
 from gristmill.reporting.tables import published_rows
 from gristmill.stages.plan import check_space, plan
@@ -95,7 +95,7 @@ class Command:
     def _run(self, flow: Callable[[PrepareConfig], Any]) -> int:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         flow(self._config)
-        show(read_manifest(storage.local(self._config.destination)), self._config)
+        show(read_manifest(self._config.destination), self._config)
         return 0
 
 
@@ -185,10 +185,11 @@ def show_plan(planned: Plan, config: PrepareConfig) -> None:
         ("work area", config.execution.work, planned.work_bytes, planned.work_free),
         ("output", config.destination, planned.output_bytes, planned.output_free),
     ):
-        console.print(f"{name:9} {place}: about {need / 1e6:,.1f} MB, {free / 1e6:,.0f} MB free", soft_wrap=True)
+        left = "" if free is None else f", {free / 1e6:,.0f} MB free"
+        console.print(f"{name:9} {place}: about {need / 1e6:,.1f} MB{left}", soft_wrap=True)
     done = ", ".join(f"{stage} {count}" for stage, count in planned.done.items())
     console.print(f"done      {done} of {len(planned.shards)} shards")
-    if (storage.local(config.destination) / MANIFEST).exists():
+    if exists(config.destination):
         console.print("published already: a run would check it and change nothing")
 
 
@@ -217,12 +218,12 @@ def show(manifest: Manifest, config: PrepareConfig) -> None:
         )
     if "train" not in splits:
         console.print("every document fell in the validation part; lower split.fraction", style="yellow")
-    for number, text in enumerate(windows(storage.local(config.destination), manifest), 1):
+    for number, text in enumerate(windows(config.destination, manifest), 1):
         console.print(f"\nwindow {number}", style="bold")
         console.print(text, markup=False, highlight=False)
-    output = storage.local(config.destination)
-    console.print(f"\ndata set  {output}", highlight=False)
-    console.print(f"manifest  {output / MANIFEST}  (sha256 {manifest.sha256[:16]})", highlight=False)
-    console.print(f"tokenizer {output / 'tokenizer'}  ({manifest.tokenizer.vocab_size:,} ids)", highlight=False)
-    console.print(f"report    {output / 'report' / 'summary.md'}", highlight=False)
-    console.print(f"verify    python flows/verify.py {output}", highlight=False)
+    output = places.at(config.destination)
+    console.print(f"\ndata set  {output.uri}", highlight=False)
+    console.print(f"manifest  {output.where(MANIFEST)}  (sha256 {manifest.sha256[:16]})", highlight=False)
+    console.print(f"tokenizer {output.where('tokenizer')}  ({manifest.tokenizer.vocab_size:,} ids)", highlight=False)
+    console.print(f"report    {output.where('report/summary.md')}", highlight=False)
+    console.print(f"verify    python flows/verify.py {output.uri}", highlight=False)

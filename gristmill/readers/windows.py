@@ -11,7 +11,8 @@ from typing import Literal, get_args
 import numpy as np
 
 from gristmill.errors import ConfigError, InputError
-from gristmill.manifest import MANIFEST, read_manifest
+from gristmill.manifest import exists, read_manifest
+from gristmill.places import at, is_remote
 
 Alignment = Literal["anywhere", "document"]
 
@@ -27,7 +28,8 @@ class Windows:
 
     The places are drawn by numpy's PCG64 from ``seed``, so the same seed gives the same batches.
 
-    path: a data set (folder with ``manifest.json``) or a bare ``.bin`` file of little-endian ids.
+    path: a data set (folder with ``manifest.json``, here or in an object store) or a bare ``.bin`` file of
+    little-endian ids.
     split: which file of a data set.
     aligned: ``anywhere``, or ``document`` to start every window where a document starts.
     dtype, eot_id, eot_side: of a bare file; a data set's manifest knows them.
@@ -58,8 +60,8 @@ class Windows:
             raise ConfigError(f"aligned: {aligned!r}; there are: {', '.join(get_args(Alignment))}")
         if length < 1:
             raise ConfigError(f"length: {length}; a window has at least one id")
-        if (self.path / MANIFEST).exists():
-            self._open_data_set(self.path, split)
+        if is_remote(str(path)) or exists(path):
+            self._open_data_set(str(path), split)
         self.length = length
         self._random = np.random.default_rng(seed)
         self._check_size()
@@ -67,13 +69,13 @@ class Windows:
         self._drawn = 0
         self._starts = self._document_starts() if aligned == "document" else None
 
-    def _open_data_set(self, output: Path, split: str) -> None:
+    def _open_data_set(self, output: str, split: str) -> None:
         manifest = read_manifest(output)
         found = [file for file in manifest.files if file.split == split and file.path.endswith(".bin")]
         if len(found) != 1:
             there = ", ".join(file.path for file in manifest.files)
             raise ConfigError(f"{output}: no single .bin file of split {split!r}; there are: {there}")
-        self.path = output / found[0].path
+        self.path = at(output).path(found[0].path)
         self.dtype = np.dtype(manifest.dtype).newbyteorder("<")
         self.eot_id, self.eot_side = manifest.tokenizer.eot_id, manifest.eot_side[found[0].format]
 

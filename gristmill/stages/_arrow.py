@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import ipc
 
-from gristmill import storage
+from gristmill import places, storage
 from gristmill.types import Artifact
 
 COMPRESSION = pa.Codec("zstd", compression_level=1)
@@ -45,9 +45,10 @@ class DocumentWriter:
         return self._out.artifact
 
 
-def batches(path: str) -> Iterator[pa.RecordBatch]:
+def batches(artifact: Artifact) -> Iterator[pa.RecordBatch]:
     """The record batches of a file, one at a time."""
-    with storage.translated(Path(path)), pa.memory_map(path) as file:
+    path = places.here(artifact)
+    with storage.translated(path), pa.memory_map(str(path)) as file:
         reader = ipc.open_file(file)
         for number in range(reader.num_record_batches):
             yield reader.get_batch(number)

@@ -21,7 +21,7 @@ def kept(place: int, cleaned: StageReport, decided: StageReport) -> Iterator[Kep
     """Batches of the kept documents of the piece number ``place``, in order."""
     gone = np.asarray(verdict(place, decided)["row"])
     first = 0
-    for batch in batches(cleaned.artifacts["documents"].uri):
+    for batch in batches(cleaned.artifacts["documents"]):
         rows = np.arange(first, first + len(batch), dtype=np.uint32)
         first += len(batch)
         start, stop = np.searchsorted(gone, [first - len(batch), first])

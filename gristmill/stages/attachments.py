@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from gristmill import storage
+from gristmill import places, storage
 from gristmill.config import PrepareConfig
 from gristmill.reporting.summary import summary
 from gristmill.stages.clean import SAMPLES
@@ -17,7 +17,7 @@ from gristmill.types import AttachedFile, Manifest, StageReport
 def attachments(results: Results, config: PrepareConfig, manifest: Manifest) -> dict[str, Path | bytes]:
     """Every small file by its path in the output: its bytes, or the file of the work area that holds them."""
     return {
-        **{f"tokenizer/{name}": Path(artifact.uri) for name, artifact in results.tokenizer.artifacts.items()},
+        **{f"tokenizer/{name}": places.here(artifact) for name, artifact in results.tokenizer.artifacts.items()},
         **_sidecars(results.tokenizer, config),
         **_quarantine(results.fetched),
         **_duplicates(results),
@@ -34,7 +34,7 @@ def attached(path: str, content: Path | bytes) -> AttachedFile:
 
 
 def _sidecars(tokenizer: StageReport, config: PrepareConfig) -> dict[str, Path | bytes]:
-    folder = Path(next(iter(tokenizer.artifacts.values())).uri).parent
+    folder = next(places.here(artifact) for artifact in tokenizer.artifacts.values()).parent
     return {
         f"{format.kind()}/{name}": data for format in config.formats for name, data in format.sidecars(folder).items()
     }
@@ -42,7 +42,7 @@ def _sidecars(tokenizer: StageReport, config: PrepareConfig) -> dict[str, Path |
 
 def _quarantine(fetched: list[StageReport]) -> dict[str, Path | bytes]:
     return {
-        f"report/quarantine/shard-{report.shard:05d}.jsonl.zst": Path(report.artifacts["quarantine"].uri)
+        f"report/quarantine/shard-{report.shard:05d}.jsonl.zst": places.here(report.artifacts["quarantine"])
         for report in fetched
         if "quarantine" in report.artifacts
     }
@@ -53,7 +53,9 @@ def _duplicates(results: Results) -> dict[str, Path | bytes]:
     trimmed = {
         f"{report.name}-parts": report.artifacts["parts"] for report in results.trimmed if report.details["touched"]
     }
-    return {f"report/duplicates/{name}.parquet": Path(artifact.uri) for name, artifact in {**named, **trimmed}.items()}
+    return {
+        f"report/duplicates/{name}.parquet": places.here(artifact) for name, artifact in {**named, **trimmed}.items()
+    }
 
 
 def _rejected(results: Results) -> dict[str, Path | bytes]:

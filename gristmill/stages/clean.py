@@ -37,7 +37,7 @@ def clean(shard: ShardRef, fetched: StageReport, piece: int, config: PrepareConf
         cascade = _Cascade([*config.rules(shard.source), _Blank()])
         out = DocumentWriter(folder / "documents.arrow")
         schema = DOCUMENT_SCHEMA
-        for batch in batches(fetched.artifacts[piece_name(piece)].uri):
+        for batch in batches(fetched.artifacts[piece_name(piece)]):
             documents = cascade.apply(batch)
             out.write(documents)
             schema = documents.schema

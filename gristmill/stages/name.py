@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import ipc
 
-from gristmill import ledger, progress, storage
+from gristmill import ledger, places, progress, storage
 from gristmill.columns import numbers, strings
 from gristmill.config import PrepareConfig
 from gristmill.dedup.base import Screen
@@ -124,7 +124,7 @@ class _Names:
 
 def _ids(signed: StageReport, rows: np.ndarray) -> list[str]:
     """The ids of some rows of a piece; the file is mapped, so only these are read."""
-    with pa.memory_map(signed.artifacts["ids"].uri) as file:
+    with pa.memory_map(str(places.here(signed.artifacts["ids"]))) as file:
         column = ipc.open_file(file).read_all().column("id")
         found: list[str] = column.take(numbers(rows.astype(np.int64))).to_pylist()
     return found

@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 from pyarrow import ipc, memory_map
 
-from gristmill import ledger, progress, storage
+from gristmill import ledger, places, progress, storage
 from gristmill.config import PrepareConfig
 from gristmill.formats.base import Format
 from gristmill.stages.vocabulary import tokenizer_record
@@ -69,7 +69,7 @@ def _members(bucket: int, tokenized: list[StageReport]) -> _Members:
     """The bucket's documents of all shards, ordered by key, then shard, then place in the shard's order."""
     columns: list[list[np.ndarray]] = [[], [], [], [], []]
     for place, report in enumerate(tokenized):
-        with memory_map(report.artifacts["index"].uri) as file:
+        with memory_map(str(places.here(report.artifacts["index"]))) as file:
             reader = ipc.open_file(file)
             for number in range(reader.num_record_batches):
                 batch = reader.get_batch(number)
@@ -119,5 +119,6 @@ def _stream(
 
 def _ids(report: StageReport) -> memoryview:
     artifact = report.artifacts["tokens"]
-    with storage.translated(Path(artifact.uri)):
-        return np.memmap(artifact.uri, np.uint8, "r").data if artifact.nbytes else memoryview(b"")
+    path = places.here(artifact)
+    with storage.translated(path):
+        return np.memmap(path, np.uint8, "r").data if artifact.nbytes else memoryview(b"")

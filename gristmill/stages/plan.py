@@ -1,12 +1,11 @@
 """List the input, number it, and see what it needs and what is done already."""
 
-from pathlib import Path
-
 import msgspec
 
-from gristmill import ledger, storage
+from gristmill import ledger, places
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, NoSpaceError
+from gristmill.places import Place
 from gristmill.stages import clean, fetch
 from gristmill.types import Plan, ShardRef
 
@@ -30,7 +29,7 @@ def plan(config: PrepareConfig) -> Plan:
         for shard in source.planned():
             shards.append(msgspec.structs.replace(shard, index=len(shards)))
     text = sum(expected_text(shard) for shard in shards)
-    work, output = storage.local(config.execution.work), storage.local(config.destination)
+    work, output = places.at(config.execution.work), places.at(config.destination)
     _check_outside(shards, [work, output])
     return Plan(
         shards=shards,
@@ -38,18 +37,18 @@ def plan(config: PrepareConfig) -> Plan:
         text_bytes=text,
         work_bytes=int(text * WORK_SHARE),
         output_bytes=int(text * OUTPUT_SHARE * len(config.formats)),
-        work_free=storage.free_bytes(work),
-        output_free=storage.free_bytes(output),
+        work_free=work.free_bytes(),
+        output_free=output.free_bytes(),
     )
 
 
-def _check_outside(shards: list[ShardRef], folders: list[Path]) -> None:
+def _check_outside(shards: list[ShardRef], folders: list[Place]) -> None:
     """What a run writes must not become the input of the next one."""
     for shard in shards:
         for folder in folders:
-            if not shard.remote and Path(shard.uri).resolve().is_relative_to(folder.resolve()):
+            if places.lies_in(shard.uri, folder.uri):
                 raise ConfigError(
-                    f"{shard.uri} lies in {folder}, where this run writes; put work and output outside of the input"
+                    f"{shard.uri} lies in {folder.uri}, where this run writes; put work and output outside of the input"
                 )
 
 
@@ -62,13 +61,13 @@ def expected_text(shard: ShardRef) -> int:
 
 def done(shards: list[ShardRef], config: PrepareConfig) -> dict[str, int]:
     """How many shards each per-shard stage has finished in the work area."""
-    work = storage.local(config.execution.work)
+    work = places.at(config.execution.work)
     counts = {"fetch": 0, "clean": 0}
     for shard in shards:
         fetched = ledger.fingerprint("fetch", fetch.inputs(shard, config))
         cleaned = ledger.fingerprint("clean", clean.inputs(shard, fetched, 0, config))
-        counts["fetch"] += ledger.present(work / "fetch" / fetched) is not None
-        counts["clean"] += ledger.present(work / "clean" / cleaned) is not None
+        counts["fetch"] += ledger.present(work.where(f"fetch/{fetched}")) is not None
+        counts["clean"] += ledger.present(work.where(f"clean/{cleaned}")) is not None
     return counts
 
 
@@ -80,7 +79,7 @@ def check_space(plan: Plan, config: PrepareConfig) -> None:
         ("output", config.destination, plan.output_bytes * left, plan.output_free, "--output"),
     ]
     for what, place, need, free, option in needs:
-        if need > free:
+        if free is not None and need > free:
             raise NoSpaceError(
                 f"{what} {place}: about {need / 1e9:.1f} GB needed, {free / 1e9:.1f} GB free; "
                 f"free some, or choose another place with {option}"

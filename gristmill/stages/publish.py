@@ -4,10 +4,10 @@ from pathlib import Path
 
 import msgspec
 
-from gristmill import storage
+from gristmill import places
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, VerificationError
-from gristmill.manifest import MANIFEST, read_manifest, seal
+from gristmill.manifest import MANIFEST, exists, read_manifest, seal
 from gristmill.stages.attachments import attached, attachments
 from gristmill.stages.results import Results, manifest_of
 from gristmill.stages.upload import published_file
@@ -17,47 +17,47 @@ from gristmill.types import Manifest, PublishedFile, ShardRef, SourceShard, Stag
 def check_output(config: PrepareConfig, shards: list[ShardRef]) -> None:
     """Raises ``ConfigError`` when the output holds another data set, this one made from other input or rules, or files
     of unknown origin."""
-    path = storage.local(config.destination) / MANIFEST
-    if not path.exists():
-        _check_unpublished(path.parent, config)
+    output = config.destination
+    if not exists(output):
+        _check_unpublished(config)
         return
-    found = read_manifest(path.parent)
+    found = read_manifest(output)
     remedy = "choose another --output"
     if found.dataset != config.dataset:
-        raise ConfigError(f"{path.parent} holds data set {found.dataset!r}, not {config.dataset!r}; {remedy}")
+        raise ConfigError(f"{output} holds data set {found.dataset!r}, not {config.dataset!r}; {remedy}")
     changed = sorted(key for key, part in config.parts().items() if part != found.config_parts.get(key))
     if changed:
-        raise ConfigError(f"{path.parent} holds {found.dataset!r} made with other {', '.join(changed)}; {remedy}")
+        raise ConfigError(f"{output} holds {found.dataset!r} made with other {', '.join(changed)}; {remedy}")
     before = {_place(shard) for shard in found.source_shards}
     now = {_place(shard) for shard in shards}
     if before != now:
         raise ConfigError(
-            f"{path.parent} holds {found.dataset!r} made from {len(before)} input shards, now there are {len(now)} "
+            f"{output} holds {found.dataset!r} made from {len(before)} input shards, now there are {len(now)} "
             f"(different: {min(before ^ now)}); {remedy}"
         )
 
 
 def check_content(config: PrepareConfig, fetched: list[StageReport]) -> None:
     """Raises ``ConfigError`` when the output holds this data set made from other content of the same files."""
-    path = storage.local(config.destination) / MANIFEST
-    if not path.exists():
+    output = config.destination
+    if not exists(output):
         return
-    before = {shard.index: shard for shard in read_manifest(path.parent).source_shards}
+    before = {shard.index: shard for shard in read_manifest(output).source_shards}
     for report in fetched:
         if before[report.shard].sha256 != report.details["content_sha256"]:
             raise ConfigError(
-                f"{path.parent} was made from another content of {before[report.shard].uri}; choose another --output"
+                f"{output} was made from another content of {before[report.shard].uri}; choose another --output"
             )
 
 
-def _check_unpublished(output: Path, config: PrepareConfig) -> None:
+def _check_unpublished(config: PrepareConfig) -> None:
     """Without a manifest, files may only be there from a run that was stopped, and that one had packed before."""
-    if any((storage.local(config.execution.work) / "pack").glob("*")):
-        return
-    for format in config.formats:
-        for found in sorted((output / format.kind()).rglob("*")):
-            if found.is_file() and not found.name.startswith(storage.TEMPORARY):
-                raise ConfigError(f"{found} belongs to no finished data set; remove it, or choose another --output")
+    output = places.at(config.destination)
+    found = [name for format in config.formats for name in output.names(format.kind())]
+    if found and not places.at(config.execution.work).names("pack"):
+        raise ConfigError(
+            f"{output.where(found[0])} belongs to no finished data set; remove it, or choose another --output"
+        )
 
 
 def _place(shard: ShardRef | SourceShard) -> str:
@@ -71,22 +71,22 @@ def publish(results: Results, config: PrepareConfig) -> Manifest:
     Raises ``VerificationError`` when published counts differ from the reports, ``ConfigError`` before anything is
     written when the output is finished and says something else.
     """
-    output = storage.local(config.destination)
-    storage.sweep(output.rglob(f"{storage.TEMPORARY}*"))  # of a run that was killed while it published
+    output = places.at(config.destination)
+    output.sweep()  # of a run that was killed while it published
     files = [published_file(report) for report in results.uploaded]
     _check_counts(files, results, config)
     manifest = manifest_of(files, results, config)
     small = attachments(results, config, manifest)
     listed = [attached(path, content) for path, content in sorted(small.items())]
     manifest = seal(msgspec.structs.replace(manifest, attachments=listed))
-    if (output / MANIFEST).exists() and read_manifest(output) != manifest:
-        raise ConfigError(f"{output} is finished and was made from other input; choose another --output")
+    if exists(output.uri) and read_manifest(output.uri) != manifest:
+        raise ConfigError(f"{output.uri} is finished and was made from other input; choose another --output")
     for path, content in small.items():
         if isinstance(content, Path):
-            storage.publish([content], output / path)
+            output.publish(path, [content])
         else:
-            storage.publish([], output / path, content)
-    storage.publish([], output / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n")
+            output.publish(path, [], content)
+    output.publish(MANIFEST, [], msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n")
     return manifest
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from gristmill import ledger, plugins, progress, storage
+from gristmill import ledger, places, plugins, progress
 from gristmill.columns import strings
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, InputError
@@ -33,7 +33,7 @@ def earlier_shard(number: int) -> ShardRef:
 def document_files(output: str) -> list[str]:
     """The published files, by path, that hold every document of a data set once: those of its first format that
     separates documents. Raises ``ConfigError`` when there is no such format."""
-    manifest = read_manifest(storage.local(output))
+    manifest = read_manifest(output)
     kind = next((kind for kind, side in manifest.eot_side.items() if side != "none"), None)
     if kind is None:
         raise ConfigError(f"{output}: no format with an end-of-text token, so its documents cannot be told apart")
@@ -45,14 +45,13 @@ def recall(output: str, path: str, number: int, config: PrepareConfig) -> StageR
 
     The report looks like one of ``clean``, so that ``sign`` takes it.
     """
-    folder = storage.local(output)
-    manifest = read_manifest(folder)
+    manifest = read_manifest(output)
     file = next(entry for entry in manifest.files if entry.path == path)
 
     def produce(work: Path, key: str) -> StageReport:
         out = DocumentWriter(work / "documents.arrow")
         count = size = 0
-        for texts in _texts(folder, file, manifest):
+        for texts in _texts(output, file, manifest):
             ids = [f"{output}/{path}#{count + place}" for place in range(len(texts))]
             columns = [strings(ids), strings(texts), strings([file.split] * len(texts))]
             batch = pa.RecordBatch.from_arrays(columns, schema=DOCUMENT_SCHEMA)
@@ -79,27 +78,26 @@ def recalled_text(name: str, config: PrepareConfig) -> str:
     file_name, _, place = name.rpartition("#")
     for output, path in earlier_files(config):
         if file_name == f"{output}/{path}":
-            folder = storage.local(output)
-            manifest = read_manifest(folder)
+            manifest = read_manifest(output)
             file = next(entry for entry in manifest.files if entry.path == path)
-            documents = itertools.chain.from_iterable(_texts(folder, file, manifest))
+            documents = itertools.chain.from_iterable(_texts(output, file, manifest))
             for text in itertools.islice(documents, int(place), None):
                 return text
     raise InputError(f"{name}: no such document in {', '.join(config.against)}")
 
 
-def published_encoder(folder: Path, manifest: Manifest) -> Encoder:
+def published_encoder(output: str | Path, manifest: Manifest) -> Encoder:
     """The tokenizer archived with a data set."""
     tokenizer = plugins.load("tokenizers", manifest.config["tokenizer"])
     assert isinstance(tokenizer, Tokenizer)
-    return tokenizer.load(folder / "tokenizer")
+    return tokenizer.load(places.at(output).folder("tokenizer"))
 
 
-def _texts(folder: Path, file: PublishedFile, manifest: Manifest) -> Iterator[list[str]]:
+def _texts(output: str, file: PublishedFile, manifest: Manifest) -> Iterator[list[str]]:
     """The documents of a file in order, some at a time."""
-    encoder = published_encoder(folder, manifest)
+    encoder = published_encoder(output, manifest)
     format = format_of(manifest, file.format)
-    blocks = format.blocks(folder / file.path, np.dtype(manifest.dtype).newbyteorder("<"))
+    blocks = format.blocks(places.at(output).path(file.path), np.dtype(manifest.dtype).newbyteorder("<"))
     pending: list[str] = []
     for ids in _documents(blocks, manifest.tokenizer.eot_id, format.eot):
         pending.append(encoder.decode(ids))

@@ -1,11 +1,10 @@
 """Fixed-size records on disk, and the numbering of documents as nodes."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
-from gristmill import storage
+from gristmill import places, storage
 from gristmill.config import PrepareConfig
 from gristmill.types import ShardRef, StageReport
 
@@ -42,8 +41,9 @@ def mapped(report: StageReport, name: str, dtype: np.dtype) -> np.ndarray:
     artifact = report.artifacts[name]
     if not artifact.nbytes:
         return np.empty((0, *dtype.shape), dtype.base)
-    with storage.translated(Path(artifact.uri)):
-        data = np.memmap(artifact.uri, dtype.base, "r")
+    path = places.here(artifact)
+    with storage.translated(path):
+        data = np.memmap(path, dtype.base, "r")
     return data.reshape(-1, *dtype.shape) if dtype.shape else data
 
 

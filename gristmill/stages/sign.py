@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
 
-from gristmill import ledger, progress, storage
+from gristmill import ledger, places, progress, storage
 from gristmill.config import PrepareConfig
 from gristmill.dedup.base import Dedup, Match, Screen, Signatures
 from gristmill.stages._arrow import DocumentWriter, batches
@@ -42,7 +42,7 @@ def sign(shard: ShardRef, cleaned: StageReport, config: PrepareConfig) -> StageR
         screens = {n: _Matches(kind) for n, kind in enumerate(asked) if isinstance(kind, Screen)}
         ids = DocumentWriter(folder / "ids", compressed=False)
         with storage.Writer(folder / "characters") as lengths, storage.Writer(folder / "content") as content:
-            for batch in batches(cleaned.artifacts["documents"].uri):
+            for batch in batches(cleaned.artifacts["documents"]):
                 texts = batch.column("text")
                 ids.write(batch.select(["id"]))
                 lengths.write(pc.utf8_length(texts).to_numpy().astype("<i8").tobytes())
@@ -103,7 +103,7 @@ class _Matches:
 
 def matches(signed: StageReport, kind: int) -> list[Match]:
     """What the screen number ``kind`` found in a piece."""
-    data = Path(signed.artifacts[f"{kind}.matches"].uri).read_bytes()
+    data = places.here(signed.artifacts[f"{kind}.matches"]).read_bytes()
     return msgspec.json.decode(data, type=list[Match])
 
 

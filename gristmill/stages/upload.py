@@ -5,11 +5,11 @@ from typing import Any
 
 import msgspec
 
-from gristmill import ledger, progress, storage
+from gristmill import ledger, places, progress
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, VerificationError
 from gristmill.formats.base import Format, OutputFile
-from gristmill.manifest import MANIFEST, read_manifest
+from gristmill.manifest import exists, read_manifest
 from gristmill.recount import BLOCK_BYTES, block_digests, recount
 from gristmill.stages.vocabulary import tokenizer_record
 from gristmill.types import Artifact, Boundary, PlannedFile, PublishedFile, StageReport, token_dtype
@@ -21,22 +21,24 @@ def upload(file: PlannedFile, packed: list[StageReport], tokenizer: StageReport,
     Raises ``VerificationError`` when the bytes hold other counts than were packed.
     """
     format = config.format(file.format)
-    path = storage.local(config.destination) / format.kind() / file.path
+    output = places.at(config.destination)
+    name = f"{format.kind()}/{file.path}"
     determined = {
         "pieces": [report.fingerprint for report in packed],
         "format": format.identity(),
         "path": file.path,
-        "target": str(path.absolute()),  # the receipt speaks of a file at this place
+        "target": places.absolute(output.where(name)),  # the receipt speaks of a file at this place
     }
 
     def produce(_: Path, key: str) -> StageReport:
         dtype = token_dtype(tokenizer_record(tokenizer).vocab_size)
         header = format.header(OutputFile(path=file.path, split=file.split, start=0, stop=file.tokens), dtype)
-        _check_belongs(f"{file.format}/{file.path}", storage.local(config.destination))
-        parts = [Path(report.artifacts["tokens"].uri) for report in packed]
-        artifact = storage.publish(parts, path, header)
+        _check_belongs(name, config.destination)
+        parts = [places.here(report.artifacts["tokens"]) for report in packed]
+        artifact = output.publish(name, parts, header)
         progress.advance(0, artifact.nbytes)
-        published = _counted(file, format, artifact, packed, tokenizer)
+        with output.fresh(name) as path:
+            published = _counted(file, format, artifact, path, packed, tokenizer)
         return StageReport(
             stage="upload",
             shard=file.index,
@@ -52,17 +54,21 @@ def upload(file: PlannedFile, packed: list[StageReport], tokenizer: StageReport,
     return ledger.run(config.execution.work, "upload", file.index, determined, produce)
 
 
-def _check_belongs(name: str, output: Path) -> None:
+def _check_belongs(name: str, output: str) -> None:
     """Raises ``ConfigError`` when a finished data set knows no file of this name: nothing is ever added to one."""
-    if (output / MANIFEST).exists() and name not in {file.path for file in read_manifest(output).files}:
+    if exists(output) and name not in {file.path for file in read_manifest(output).files}:
         raise ConfigError(f"{output} is finished and has no {name}; choose another --output")
 
 
 def _counted(
-    file: PlannedFile, format: Format, artifact: Artifact, packed: list[StageReport], tokenizer: StageReport
+    file: PlannedFile,
+    format: Format,
+    artifact: Artifact,
+    path: Path,
+    packed: list[StageReport],
+    tokenizer: StageReport,
 ) -> PublishedFile:
     record = tokenizer_record(tokenizer)
-    path = Path(artifact.uri)
     documents = sum(report.docs_out for report in packed)
     boundaries = _boundaries(packed)
     found = recount(
@@ -74,10 +80,10 @@ def _counted(
     expected = {"ids": file.tokens, "EOS": documents if format.eot != "none" else found.eos, "wrong boundaries": 0}
     counted = {"ids": found.tokens, "EOS": found.eos, "wrong boundaries": len(found.boundaries_wrong)}
     if counted != expected:
-        raise VerificationError(f"{path}: counted {counted} in the published bytes, the reports say {expected}")
+        raise VerificationError(f"{artifact.uri}: counted {counted} in the published bytes, the reports say {expected}")
     if found.max_id >= record.vocab_size:
         raise VerificationError(
-            f"{path}: id {found.max_id} in the published bytes; expected less than {record.vocab_size}"
+            f"{artifact.uri}: id {found.max_id} in the published bytes; expected less than {record.vocab_size}"
         )
     return PublishedFile(
         path=f"{file.format}/{file.path}",

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
-from gristmill import plugins, progress, storage
+from gristmill import places, plugins, progress, storage
 from gristmill.errors import ConfigError
 from gristmill.formats.base import Format
 from gristmill.manifest import read_manifest
+from gristmill.places import Place
 from gristmill.recount import block_digests, recount
 from gristmill.types import AttachedFile, Manifest, PublishedFile, Value
 
@@ -28,15 +29,17 @@ def verify(output: str) -> Verified:
 
     Raises ``ConfigError`` when there is no manifest, ``VerificationError`` when the manifest itself was changed.
     """
-    folder = storage.local(output)
-    manifest = read_manifest(folder)
+    place = places.at(output)
+    manifest = read_manifest(output)
     problems: list[str] = []
     for file in manifest.files:
-        problems += _token_file(folder, file, manifest)
+        with place.fresh(file.path) as path:
+            problems += _token_file(path, place.where(file.path), file, manifest)
         progress.advance(file.documents, file.bytes)
     for attached in manifest.attachments:
-        problems += _bytes(folder / attached.path, attached)
-    problems += _strangers(folder, manifest)
+        with place.fresh(attached.path) as path:
+            problems += _bytes(path, place.where(attached.path), attached)
+    problems += _strangers(place, manifest)
     return Verified(
         files=len(manifest.files) + len(manifest.attachments) + 1,
         documents=sum(file.documents for file in manifest.files),
@@ -54,14 +57,14 @@ def format_of(manifest: Manifest, kind: str) -> Format:
     return loaded
 
 
-def _bytes(path: Path, expected: PublishedFile | AttachedFile) -> list[str]:
+def _bytes(path: Path, name: str, expected: PublishedFile | AttachedFile) -> list[str]:
     if not path.is_file():
-        return [f"{path}: missing; expected {expected.bytes} bytes with sha256 {expected.sha256}"]
+        return [f"{name}: missing; expected {expected.bytes} bytes with sha256 {expected.sha256}"]
     size = path.stat().st_size
     if size != expected.bytes:
-        return [f"{path}: {size} bytes; expected {expected.bytes}"]
+        return [f"{name}: {size} bytes; expected {expected.bytes}"]
     if (found := storage.digest(path)) != expected.sha256:
-        return [f"{path}: {_where(path, expected)}sha256 {found}; expected {expected.sha256}"]
+        return [f"{name}: {_where(path, expected)}sha256 {found}; expected {expected.sha256}"]
     return []
 
 
@@ -77,45 +80,44 @@ def _where(path: Path, expected: PublishedFile | AttachedFile) -> str:
     return ""
 
 
-def _token_file(folder: Path, file: PublishedFile, manifest: Manifest) -> list[str]:
-    path = folder / file.path
-    problems = _bytes(path, file)
+def _token_file(path: Path, name: str, file: PublishedFile, manifest: Manifest) -> list[str]:
+    problems = _bytes(path, name, file)
     if not path.is_file() or path.stat().st_size != file.bytes:
         return problems
     dtype = np.dtype(manifest.dtype).newbyteorder("<")
     format, record = format_of(manifest, file.format), manifest.tokenizer
     found = recount(format.blocks(path, dtype), eot_id=record.eot_id, eot_side=format.eot, boundaries=file.boundaries)
     if found.max_id >= record.vocab_size:
-        problems.append(_first_out_of_range(path, format.blocks(path, dtype), dtype, record.vocab_size))
+        problems.append(_first_out_of_range(name, format.blocks(path, dtype), dtype, record.vocab_size))
     documents = file.documents if format.eot != "none" else file.eos
     for what, value, wanted in (("ids", found.tokens, file.tokens), ("EOT ids", found.eos, documents)):
         if value != wanted:
-            problems.append(f"{path}: {value} {what}; expected {wanted}")
+            problems.append(f"{name}: {value} {what}; expected {wanted}")
     for number in found.boundaries_wrong[:1]:
         boundary = file.boundaries[number]
-        problems.append(f"{path}: id {boundary.token}: expected document {boundary.document} to start there")
+        problems.append(f"{name}: id {boundary.token}: expected document {boundary.document} to start there")
     return problems
 
 
-def _first_out_of_range(path: Path, blocks: Iterator[np.ndarray], dtype: np.dtype, vocab_size: int) -> str:
+def _first_out_of_range(name: str, blocks: Iterator[np.ndarray], dtype: np.dtype, vocab_size: int) -> str:
     position = 0
     for block in blocks:
         outside = np.flatnonzero(block >= vocab_size)
         if outside.size:
             at = position + int(outside[0])
-            return f"{path}: byte {at * dtype.itemsize}: id {int(block[outside[0]])}; expected less than {vocab_size}"
+            return f"{name}: byte {at * dtype.itemsize}: id {int(block[outside[0]])}; expected less than {vocab_size}"
         position += len(block)
     raise AssertionError("called without an id out of range")
 
 
-def _strangers(folder: Path, manifest: Manifest) -> list[str]:
+def _strangers(place: Place, manifest: Manifest) -> list[str]:
     """Files in the folders of the data set that it does not list: a trainer's glob would pick them up."""
     listed = {file.path for file in manifest.files} | {file.path for file in manifest.attachments}
     found = []
     for part in sorted({path.partition("/")[0] for path in listed}):
-        for path in sorted((folder / part).rglob("*")):
-            if path.is_file() and path.relative_to(folder).as_posix() not in listed:
-                found.append(f"{path}: not in the manifest; expected no other file in {part}/")
+        for name in place.names(part):
+            if name not in listed:
+                found.append(f"{place.where(name)}: not in the manifest; expected no other file in {part}/")
     return found
 
 
@@ -140,7 +142,7 @@ def verify_bin(path: str, *, vocab_size: int, eot_id: int | None, dtype: str) ->
     found = recount(blocks(), eot_id=eot_id, eot_side="none", boundaries=[])
     problems = []
     if found.max_id >= vocab_size:
-        problems.append(_first_out_of_range(file, blocks(), kind, vocab_size))
+        problems.append(_first_out_of_range(path, blocks(), kind, vocab_size))
     if eot_id is not None and not found.eos:
         problems.append(f"{file}: no id {eot_id} in {found.tokens} ids; expected one a document")
     return Verified(files=1, documents=found.eos, tokens=found.tokens, bytes=size, problems=problems)

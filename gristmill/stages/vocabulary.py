@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import xxhash
 
-from gristmill import ledger, progress, storage
+from gristmill import ledger, places, progress, storage
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, InputError
 from gristmill.stages._kept import kept
@@ -91,7 +91,8 @@ def tokenizer_record(report: StageReport) -> TokenizerRecord:
 
 def encoder(report: StageReport, config: PrepareConfig) -> Encoder:
     """The archived tokenizer, loaded once per process."""
-    return _load(Path(report.artifacts[tokenizer_record(report).file].uri).parent, config.tokenizer)
+    files = [places.here(artifact) for artifact in report.artifacts.values()]
+    return _load(files[0].parent, config.tokenizer)
 
 
 @lru_cache(maxsize=2)

@@ -106,7 +106,7 @@ def test_every_document_comes_back_as_it_was(
     config = request(tmp_path, against=[old.destination])
     found, names = [], []
     for number, (output, path) in enumerate(earlier_files(config)):
-        for batch in batches(recall(output, path, number, config).artifacts["documents"].uri):
+        for batch in batches(recall(output, path, number, config).artifacts["documents"]):
             found += batch.column("text").to_pylist()
             names += batch.column("id").to_pylist()
     assert found == published(old)

@@ -1,0 +1,266 @@
+"""A folder of files, on this machine or in an object store: the one way to the work area and to data sets.
+
+Files of an object store are built, and kept as copies, in a spool on this machine: ``GRISTMILL_SPOOL``, by default
+``~/.cache/gristmill``. Nothing is ever read from a copy that does not have the bytes of the original.
+"""
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Protocol
+
+from gristmill import s3, storage
+from gristmill.errors import ConfigError, StorageError
+from gristmill.types import Artifact
+
+SPOOL = "GRISTMILL_SPOOL"
+
+
+class Place(Protocol):
+    """A folder. Names are relative to it, with forward slashes."""
+
+    uri: str
+    """Without a slash at its end."""
+
+    def has(self, name: str) -> bool:
+        """Whether a file of this name is there; raises when that cannot be told."""
+
+    def read(self, name: str) -> bytes:
+        """All bytes of a small file."""
+
+    def names(self, folder: str = "") -> list[str]:
+        """Every file beneath ``folder``, sorted; temporary ones are not seen."""
+
+    def path(self, name: str) -> Path:
+        """A file on this machine that holds these bytes, to be read only."""
+
+    def folder(self, name: str) -> Path:
+        """A folder on this machine that holds the files directly in ``name``, to be read only."""
+
+    def fresh(self, name: str) -> AbstractContextManager[Path]:
+        """``path``, read from the place itself and not from a copy made earlier; lent for a ``with`` block."""
+
+    def publish(self, name: str, parts: list[Path], prefix: bytes = b"") -> Artifact:
+        """Join ``prefix`` and ``parts`` into a new file, all or nothing; see ``storage.publish``."""
+
+    def swap(self, name: str, data: bytes, before: bytes | None) -> None:
+        """Replace the small file that holds ``before`` (``None``: that is not there) by ``data``, all or nothing.
+
+        Raises ``StorageError`` when another run was first, unless it wrote the same.
+        """
+
+    def remove(self, name: str) -> None:
+        """Remove a file; one that is not there is fine."""
+
+    def sweep(self) -> int:
+        """Remove what runs that were killed left behind; returns how many files."""
+
+    def free_bytes(self) -> int | None:
+        """Space that is left, ``None`` where there is no limit to speak of."""
+
+    def where(self, name: str) -> str:
+        """The URI of a file."""
+
+
+def at(uri: str | Path) -> Place:
+    """The place with this URI: a path, ``file:///path`` or ``s3://bucket/prefix``.
+
+    Raises ``ConfigError`` for any other scheme.
+    """
+    text = str(uri)
+    return _Bucket(text.rstrip("/")) if is_remote(text) else _Folder(storage.local(text))
+
+
+def absolute(uri: str) -> str:
+    """The URI as it is from every folder."""
+    return uri if is_remote(uri) else str(storage.local(uri).absolute())
+
+
+def lies_in(uri: str, folder: str) -> bool:
+    """Whether a file is somewhere beneath a folder; links are followed."""
+    if "://" in uri.removeprefix("file://") or is_remote(folder):
+        return uri.startswith(f"{folder}/")
+    return storage.local(uri).resolve().is_relative_to(storage.local(folder).resolve())
+
+
+def is_remote(uri: str) -> bool:
+    """Whether files there must be brought to this machine to be read."""
+    return uri.startswith("s3://")
+
+
+def spool() -> Path:
+    """Where copies of remote files are."""
+    return Path(os.environ.get(SPOOL) or Path.home() / ".cache" / "gristmill")
+
+
+def spooled(uri: str) -> Path:
+    """The path on this machine of a file or folder of the work area: itself, or its place in the spool."""
+    if not is_remote(uri):
+        return storage.local(uri)
+    return spool() / "work" / uri.removeprefix("s3://")
+
+
+def here(artifact: Artifact) -> Path:
+    """The file of an artifact on this machine; fetched, and compared with its sha256, where it is not.
+
+    Raises ``StorageError`` when the store has other bytes.
+    """
+    path = spooled(artifact.uri)
+    if is_remote(artifact.uri) and not _is_copy(path, artifact.nbytes, artifact.sha256):
+        storage.make_folder(path.parent)
+        s3.download(artifact.uri, path, nbytes=artifact.nbytes, sha256=artifact.sha256)
+    return path
+
+
+def _is_copy(path: Path, nbytes: int, sha256: str) -> bool:
+    try:
+        found = path.stat()
+    except OSError:
+        return False
+    return found.st_size == nbytes and _digest(path, found.st_mtime_ns, found.st_ino) == sha256
+
+
+@lru_cache(maxsize=1 << 16)
+def _digest(path: Path, _mtime: int, _inode: int) -> str:
+    return storage.digest(path)
+
+
+class _Folder:
+    def __init__(self, root: Path) -> None:
+        self.uri = str(root)
+        self._root = root
+
+    def has(self, name: str) -> bool:
+        with storage.translated(self._root / name):
+            return (self._root / name).is_file()
+
+    def read(self, name: str) -> bytes:
+        with storage.translated(self._root / name):
+            return (self._root / name).read_bytes()
+
+    def names(self, folder: str = "") -> list[str]:
+        found = (self._root / folder).rglob("*")
+        return sorted(
+            path.relative_to(self._root).as_posix()
+            for path in found
+            if path.is_file() and not path.name.startswith(storage.TEMPORARY)
+        )
+
+    def path(self, name: str) -> Path:
+        return self._root / name
+
+    def folder(self, name: str) -> Path:
+        return self._root / name
+
+    @contextmanager
+    def fresh(self, name: str) -> Iterator[Path]:
+        yield self._root / name
+
+    def publish(self, name: str, parts: list[Path], prefix: bytes = b"") -> Artifact:
+        return storage.publish(parts, self._root / name, prefix)
+
+    def swap(self, name: str, data: bytes, before: bytes | None) -> None:
+        storage.swap(self._root / name, data, before)
+
+    def remove(self, name: str) -> None:
+        with storage.translated(self._root / name):
+            (self._root / name).unlink(missing_ok=True)
+
+    def sweep(self) -> int:
+        return storage.sweep(self._root.rglob(f"{storage.TEMPORARY}*"))
+
+    def free_bytes(self) -> int | None:
+        return storage.free_bytes(self._root)
+
+    def where(self, name: str) -> str:
+        return str(self._root / name)
+
+
+class _Bucket:
+    def __init__(self, uri: str) -> None:
+        self.uri = uri
+
+    def where(self, name: str) -> str:
+        return f"{self.uri}/{name}" if name else self.uri
+
+    def has(self, name: str) -> bool:
+        return s3.stat(self.where(name)) is not None
+
+    def read(self, name: str) -> bytes:
+        return s3.read(self.where(name))
+
+    def names(self, folder: str = "") -> list[str]:
+        prefix = f"{folder}/" if folder else ""
+        return [prefix + listed.name for listed in s3.names(f"{self.where(folder)}/")]
+
+    def path(self, name: str) -> Path:
+        found = s3.stat(self.where(name))
+        if found is None:
+            raise ConfigError(f"{self.where(name)}: no such object")
+        return self._copied(name, [(name, found.nbytes, found.etag)]) / Path(name).name
+
+    def folder(self, name: str) -> Path:
+        listed = [entry for entry in s3.names(f"{self.where(name)}/") if "/" not in entry.name]
+        return self._copied(name, [(f"{name}/{entry.name}", entry.nbytes, entry.etag) for entry in listed])
+
+    def _copied(self, name: str, files: list[tuple[str, int, str]]) -> Path:
+        """A folder of copies that is named by the ETags of the originals."""
+        key = hashlib.sha256(repr((self.uri, name, files)).encode()).hexdigest()[:32]
+        final = spool() / "copies" / key
+        if final.is_dir():
+            return final
+        temporary = final.with_name(storage.temporary(key))
+        storage.make_folder(temporary)
+        try:
+            for file, nbytes, _ in files:
+                s3.download(self.where(file), temporary / Path(file).name, nbytes=nbytes, sha256=None)
+            with storage.translated(final):
+                try:
+                    temporary.rename(final)
+                except OSError:
+                    if not final.is_dir():  # another process was first
+                        raise
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+        return final
+
+    @contextmanager
+    def fresh(self, name: str) -> Iterator[Path]:
+        storage.make_folder(spool())
+        with tempfile.TemporaryDirectory(prefix=storage.temporary("fresh-"), dir=spool()) as folder:
+            path = Path(folder) / Path(name).name
+            found = s3.stat(self.where(name))
+            if found is not None:
+                s3.download(self.where(name), path, nbytes=found.nbytes, sha256=None)
+            yield path
+
+    def publish(self, name: str, parts: list[Path], prefix: bytes = b"") -> Artifact:
+        storage.make_folder(spool())
+        with tempfile.TemporaryDirectory(prefix=storage.temporary("publish-"), dir=spool()) as folder:
+            path = Path(folder) / Path(name).name
+            built = storage.publish(parts, path, prefix)
+            stored = s3.put_new(path, self.where(name), built.sha256)
+        return Artifact(uri=self.where(name), sha256=built.sha256, nbytes=built.nbytes, etag=stored.etag)
+
+    def swap(self, name: str, data: bytes, before: bytes | None) -> None:
+        uri = self.where(name)
+        found = s3.stat(uri)
+        if (found is None) != (before is None) or (found is not None and s3.read(uri) != before):
+            if found is not None and s3.read(uri) == data:
+                return
+            raise StorageError(f"{uri}: changed by another run")
+        s3.swap(uri, data, None if found is None else found.etag)
+
+    def remove(self, name: str) -> None:
+        s3.remove(self.where(name))
+
+    def sweep(self) -> int:
+        return storage.sweep(spool().glob(f"{storage.TEMPORARY}*"))
+
+    def free_bytes(self) -> int | None:
+        return None
