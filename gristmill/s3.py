@@ -1,0 +1,298 @@
+"""Objects that are there wholly or not at all: whole conditional puts, read back; nothing is streamed to a final key.
+
+A URI is ``s3://bucket/key`` and the key is literal: ``*``, ``?``, ``#``, ``%``, ``::`` and spaces mean themselves. All
+functions raise ``StorageError`` where trying again may help and ``ConfigError`` where it cannot, as
+``gristmill.s3_client.meaning`` has it.
+"""
+
+import base64
+import contextlib
+import datetime
+import hashlib
+import io
+import random
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from gristmill.errors import ConfigError, StorageError
+from gristmill.s3_client import client, code_of, failures, in_force, meaning, status_of, translated
+from gristmill.storage import Writer
+from gristmill.storage import translated as on_disk
+from gristmill.types import Value
+
+SINGLE_PUT_BYTES = 5 << 30
+"""Largest body of one put (S3 limit, 5 GiB); above it, parts."""
+
+PART_BYTES = 64 << 20
+"""Size of a part: the 10,000 that S3 allows make 640 GB, and one is held in memory."""
+
+BLOCK_BYTES = 1 << 20
+
+_KEY_BYTES = 1024
+
+
+class Stored(Value, frozen=True, kw_only=True):
+    """An object as the store has it."""
+
+    nbytes: int
+    etag: str
+    """With its quotes; says which version this is, never what its bytes are."""
+
+
+class Listed(Value, frozen=True, kw_only=True):
+    """An object in a listing."""
+
+    name: str
+    """Its key below the prefix that was listed."""
+    nbytes: int
+    etag: str
+
+
+class Upload(Value, frozen=True, kw_only=True):
+    """Parts that were sent and never became an object: kept, and billed, until removed."""
+
+    uri: str
+    id: str
+    initiated: datetime.datetime
+
+
+def stat(uri: str) -> Stored | None:
+    """The object's size and ETag; None only when the server says 404. A missing bucket is a 404 as well here."""
+    bucket, key = _parts(uri)
+    head = _unless_absent(uri, lambda: client().head_object(Bucket=bucket, Key=key))
+    return None if head is None else _stored(head)
+
+
+def blocks(uri: str) -> Iterator[bytes]:
+    """The object's bytes, a piece at a time. An answer that breaks off is taken up where it broke off, for as long as
+    it is the same object. Raises ``ConfigError`` when there is none."""
+    bucket, key = _parts(uri)
+    etag, total, done, failed = "", 1, 0, 0
+    while done < total:
+        try:
+            rest = {"Range": f"bytes={done}-", "IfMatch": etag} if etag else {}
+            answer = client().get_object(Bucket=bucket, Key=key, **rest)
+            if not etag:
+                etag, total = answer["ETag"], answer["ContentLength"]
+            for block in answer["Body"].iter_chunks(BLOCK_BYTES):
+                done, failed = done + len(block), 0
+                yield block
+        except failures() as error:
+            failed += 1
+            if _is_changed(error):
+                raise StorageError(f"{uri}: was replaced while it was read") from None
+            # every request was already repeated by the client, so only bodies are counted here
+            if hasattr(error, "response") or not etag or done >= total or failed >= in_force().attempts:
+                raise meaning(error, uri) from None
+            time.sleep(random.uniform(0, min(5.0, 0.1 * 2**failed)))
+
+
+def read(uri: str) -> bytes:
+    """The object's bytes; for small ones."""
+    return b"".join(blocks(uri))
+
+
+def download(uri: str, target: Path, *, nbytes: int, sha256: str) -> None:
+    """Bring the object to ``target``, which appears whole and with this size and sha256, or not at all.
+
+    Raises ``StorageError`` when the object's bytes are others.
+    """
+    with Writer(target) as out:
+        for block in blocks(uri):
+            out.write(block)
+        _check(uri, out.nbytes, out.artifact.sha256, nbytes, sha256)
+
+
+def put_new(source: Path | bytes, uri: str, sha256: str, *, single_bytes: int = SINGLE_PUT_BYTES) -> Stored:
+    """Make an object of a file or of bytes with this sha256 in one conditional step, and read it back.
+
+    Never replaces an object: one that holds the same bytes is left alone, so a repeated call is harmless. Raises
+    ``ConfigError`` when it holds others, ``StorageError`` when the store has something else than was sent. Above
+    ``single_bytes`` the bytes go in parts, which become an object in one conditional step as well.
+    """
+    bucket, key = _made(uri)
+    body: BinaryIO
+    with on_disk(Path(uri)), io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as body:
+        nbytes = body.seek(0, io.SEEK_END)
+        body.seek(0)
+        send = _send_whole if nbytes <= single_bytes else _send_parts
+        try:
+            send(body, bucket, key, sha256)
+        except failures() as error:
+            # what is there may be ours: sent, and the answer lost
+            if not hasattr(error, "response") or status_of(error) not in (404, 409, 412):
+                raise meaning(error, uri) from None
+            return _settled(error, uri, nbytes, sha256)
+    found, stored = _content(uri)
+    _check(uri, stored.nbytes, found, nbytes, sha256)
+    return stored
+
+
+def swap(uri: str, data: bytes, expected: str | None) -> Stored:
+    """Replace the object whose ETag is ``expected`` (None: make it, there is none) by ``data`` in one step.
+
+    Raises ``StorageError`` when another run changed it first, unless ``data`` is what it holds now.
+    """
+    bucket, key = _made(uri)
+    condition = {"IfNoneMatch": "*"} if expected is None else {"IfMatch": expected}
+    try:
+        answer = client().put_object(Bucket=bucket, Key=key, Body=data, ChecksumSHA256=_base64(data), **condition)
+        return Stored(nbytes=len(data), etag=answer["ETag"])
+    except failures() as error:
+        if not hasattr(error, "response") or code_of(error) == "NoSuchBucket" or status_of(error) not in (404, 409, 412):
+            raise meaning(error, uri) from None
+    there = stat(uri)
+    if there is None or there.nbytes != len(data) or read(uri) != data:
+        raise StorageError(f"{uri}: changed by another run")
+    return there
+
+
+def names(prefix: str) -> list[Listed]:
+    """Every object below ``s3://bucket/folder`` (the whole bucket without a folder), sorted by the bytes of its name;
+    keys that end in a slash stand for folders and are left out."""
+    bucket, key = _parts(prefix)
+    below = _folder(key)
+    found = [
+        Listed(name=entry["Key"][len(below) :], nbytes=entry["Size"], etag=entry["ETag"])
+        for entry in _pages(prefix, "list_objects_v2", "Contents", Bucket=bucket, Prefix=below)
+        if not entry["Key"].endswith("/")
+    ]
+    return sorted(found, key=lambda listed: listed.name.encode())
+
+
+def remove(uri: str) -> None:
+    """Remove the object; one that is not there is as good."""
+    bucket, key = _parts(uri)
+    with translated(uri):
+        client().delete_object(Bucket=bucket, Key=key)
+
+
+def uploads(prefix: str) -> list[Upload]:
+    """Unfinished uploads of objects below a folder: under way, or left behind by a process that was killed."""
+    bucket, key = _parts(prefix)
+    return [
+        Upload(uri=f"s3://{bucket}/{entry['Key']}", id=entry["UploadId"], initiated=entry["Initiated"])
+        for entry in _pages(prefix, "list_multipart_uploads", "Uploads", Bucket=bucket, Prefix=_folder(key))
+    ]
+
+
+def abort(upload: Upload) -> None:
+    """Remove an unfinished upload; one that is gone is as good."""
+    bucket, key = _parts(upload.uri)
+    _unless_absent(
+        upload.uri, lambda: client().abort_multipart_upload(Bucket=bucket, Key=key, UploadId=upload.id)
+    )
+
+
+def _send_whole(body: BinaryIO, bucket: str, key: str, sha256: str) -> None:
+    checksum = base64.b64encode(bytes.fromhex(sha256)).decode()
+    client().put_object(
+        Bucket=bucket, Key=key, Body=body, IfNoneMatch="*", ChecksumSHA256=checksum, Metadata={"sha256": sha256}
+    )
+
+
+def _send_parts(body: BinaryIO, bucket: str, key: str, sha256: str) -> None:
+    place = {"Bucket": bucket, "Key": key}
+    place["UploadId"] = client().create_multipart_upload(
+        **place, ChecksumAlgorithm="SHA256", Metadata={"sha256": sha256}
+    )["UploadId"]
+    try:
+        parts, digest = [], hashlib.sha256()
+        while block := body.read(PART_BYTES):
+            digest.update(block)
+            part = {"PartNumber": len(parts) + 1, "ChecksumSHA256": _base64(block)}
+            answer = client().upload_part(**place, **part, Body=block)
+            parts.append({**part, "ETag": answer["ETag"]})
+        if digest.hexdigest() != sha256:  # nobody but us compares the whole
+            raise StorageError(f"s3://{bucket}/{key}: the file to send has sha256 {digest.hexdigest()}, not {sha256}")
+        client().complete_multipart_upload(**place, MultipartUpload={"Parts": parts}, IfNoneMatch="*")
+    except BaseException:
+        with contextlib.suppress(*failures()):  # what cannot be removed now is listed by ``uploads``
+            client().abort_multipart_upload(**place)
+        raise
+
+
+def _settled(error: Any, uri: str, nbytes: int, sha256: str) -> Stored:
+    """The object that kept ours out, if it has the same bytes."""
+    if stat(uri) is None:
+        if code_of(error) == "NoSuchBucket":
+            raise meaning(error, uri)
+        raise StorageError(f"{uri}: another upload of it is under way ({code_of(error)})")
+    found, stored = _content(uri)
+    if (stored.nbytes, found) != (nbytes, sha256):
+        raise ConfigError(f"{uri} exists with other bytes; choose another output, or remove that data set")
+    return stored
+
+
+def _content(uri: str) -> tuple[str, Stored]:
+    """sha256 of the object's bytes, in hex: the server's where it computes one over the whole, else by reading it."""
+    bucket, key = _parts(uri)
+    with translated(uri):
+        head = client().head_object(Bucket=bucket, Key=key, ChecksumMode="ENABLED")
+    checksum = head.get("ChecksumSHA256", "")
+    if checksum and "-" not in checksum and head.get("ChecksumType") != "COMPOSITE":
+        return base64.b64decode(checksum).hex(), _stored(head)
+    digest = hashlib.sha256()
+    for block in blocks(uri):
+        digest.update(block)
+    return digest.hexdigest(), _stored(head)
+
+
+def _check(uri: str, nbytes: int, sha256: str, wanted_bytes: int, wanted: str) -> None:
+    if (nbytes, sha256) != (wanted_bytes, wanted):
+        raise StorageError(
+            f"{uri}: has {nbytes:,} bytes with sha256 {sha256}, expected {wanted_bytes:,} with sha256 {wanted}"
+        )
+
+
+def _unless_absent(uri: str, request: Callable[[], Any]) -> Any:
+    try:
+        return request()
+    except failures() as error:
+        if hasattr(error, "response") and status_of(error) == 404 and code_of(error) != "NoSuchBucket":
+            return None
+        raise meaning(error, uri) from None
+
+
+def _is_changed(error: Exception) -> bool:
+    return hasattr(error, "response") and status_of(error) in (412, 416)
+
+
+def _pages(uri: str, operation: str, entries: str, **arguments: str) -> Iterator[dict[str, Any]]:
+    with translated(uri):
+        for page in client().get_paginator(operation).paginate(**arguments):
+            yield from page.get(entries, [])
+
+
+def _stored(answer: dict[str, Any]) -> Stored:
+    return Stored(nbytes=answer["ContentLength"], etag=answer["ETag"])
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(hashlib.sha256(data).digest()).decode()
+
+
+def _folder(key: str) -> str:
+    return f"{key.rstrip('/')}/" if key else ""
+
+
+def _parts(uri: str) -> tuple[str, str]:
+    """Bucket and key, the key as it stands."""
+    scheme, _, rest = uri.partition("://")
+    bucket, _, key = rest.partition("/")
+    if scheme != "s3" or not bucket:
+        raise ConfigError(f"{uri!a}: expected s3://BUCKET/KEY")
+    return bucket, key
+
+
+def _made(uri: str) -> tuple[str, str]:
+    """Bucket and key of an object that we make; raises ``ConfigError`` for a key that another store, or a disk, would
+    take for a different place."""
+    bucket, key = _parts(uri)
+    if any(part in ("", ".", "..") for part in key.split("/")) or not key.isprintable():
+        raise ConfigError(f"{uri!a}: a key of ours has no empty, '.' or '..' part and no control character")
+    if len(key.encode()) > _KEY_BYTES:
+        raise ConfigError(f"{uri:.80}...: a key has at most {_KEY_BYTES:,} bytes")
+    return bucket, key
