@@ -11,6 +11,7 @@ import msgspec
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from gristmill import s3_client
 from gristmill.cleaning.base import Cleaner
 from gristmill.dedup.base import DedupKind
 from gristmill.errors import ConfigError
@@ -19,6 +20,7 @@ from gristmill.manifest import seal_of
 from gristmill.ordering.base import Ordering
 from gristmill.packing.base import Packing
 from gristmill.plugins import Plugin, Room, explain, load
+from gristmill.s3_client import S3Settings
 from gristmill.sources.base import Source
 from gristmill.splits.base import Split
 from gristmill.tokenizers.base import Tokenizer
@@ -50,10 +52,19 @@ class Execution(BaseModel):
         0, ge=0, le=4096, description="Remote inputs fetched at once, beside the workers; 0: they share the workers."
     )
     work: str = Field(
-        "work", description="Folder for what stages leave for one another; kept, so that a rerun resumes."
+        "work",
+        description="Folder or s3:// prefix for what stages leave for one another; kept, so that a rerun resumes.",
     )
     retries: int = Field(3, ge=0, le=20, description="How often a task is tried again after a storage error.")
     shard_seconds: float | None = Field(None, gt=0, description="Kill and retry a stage that takes longer than this.")
+    s3: S3Settings | None = Field(
+        None, description="How S3 is reached; default: the environment. Keys only ever come from there."
+    )
+
+    def apply(self) -> None:
+        """Put what is said of S3 in force, in this process and those that it starts."""
+        if self.s3 is not None and s3_client.in_force() != self.s3:
+            s3_client.use(self.s3)
 
     def worker_count(self) -> int:
         """``workers``, or the number of cores this process may use."""

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from gristmill import places, s3, storage
+from gristmill.errors import ConfigError
 from gristmill.types import Artifact, StageReport
 
 REPORT = "report.json"
@@ -73,9 +74,8 @@ def _sent(report: StageReport, folder: Path, final: str) -> StageReport:
     """The files of ``folder`` put into the store, their report last; returns the report that speaks of them there."""
     artifacts = {name: _put(artifact, folder, final) for name, artifact in report.artifacts.items()}
     sent = msgspec.structs.replace(report, artifacts=artifacts)
-    place = places.at(final)
-    place.remove(REPORT)  # one that was there did not stand
-    s3.replace(place.where(REPORT), sealed(sent))
+    data = sealed(sent)
+    _replace(data, f"{final}/{REPORT}", hashlib.sha256(data).hexdigest())
     return sent
 
 
@@ -84,8 +84,16 @@ def _put(artifact: Artifact, folder: Path, final: str) -> Artifact:
     if not path.is_relative_to(folder):
         return artifact
     uri = f"{final}/{path.relative_to(folder).as_posix()}"
-    stored = s3.replace(uri, path, artifact.sha256)
-    return msgspec.structs.replace(artifact, uri=uri, etag=stored.etag)
+    return msgspec.structs.replace(artifact, uri=uri, etag=_replace(path, uri, artifact.sha256).etag)
+
+
+def _replace(source: Path | bytes, uri: str, sha256: str) -> s3.Stored:
+    """Put a file of the work area, where other bytes are what a run that was killed or a fault of the store left."""
+    try:
+        return s3.put_new(source, uri, sha256)
+    except ConfigError:
+        s3.remove(uri)
+        return s3.put_new(source, uri, sha256)
 
 
 def standing(folder: str | Path) -> StageReport | None:

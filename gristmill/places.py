@@ -218,7 +218,7 @@ class _Bucket:
         storage.make_folder(temporary)
         try:
             for file, nbytes, _ in files:
-                s3.download(self.where(file), temporary / Path(file).name, nbytes=nbytes, sha256=None)
+                _bring(self.where(file), temporary / Path(file).name, nbytes)
             with storage.translated(final):
                 try:
                     temporary.rename(final)
@@ -236,7 +236,7 @@ class _Bucket:
             path = Path(folder) / Path(name).name
             found = s3.stat(self.where(name))
             if found is not None:
-                s3.download(self.where(name), path, nbytes=found.nbytes, sha256=None)
+                _bring(self.where(name), path, found.nbytes)
             yield path
 
     def publish(self, name: str, parts: list[Path], prefix: bytes = b"") -> Artifact:
@@ -250,9 +250,8 @@ class _Bucket:
     def swap(self, name: str, data: bytes, before: bytes | None) -> None:
         uri = self.where(name)
         found = s3.stat(uri)
-        if (found is None) != (before is None) or (found is not None and s3.read(uri) != before):
-            if found is not None and s3.read(uri) == data:
-                return
+        there = None if found is None else s3.read(uri)
+        if there not in (before, data):
             raise StorageError(f"{uri}: changed by another run")
         s3.swap(uri, data, None if found is None else found.etag)
 
@@ -264,3 +263,11 @@ class _Bucket:
 
     def free_bytes(self) -> int | None:
         return None
+
+
+def _bring(uri: str, path: Path, nbytes: int) -> None:
+    with storage.Writer(path) as out:
+        for block in s3.blocks(uri):
+            out.write(block)
+        if out.nbytes != nbytes:
+            raise StorageError(f"{uri}: {out.nbytes} bytes; was listed with {nbytes}")

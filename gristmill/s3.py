@@ -141,7 +141,11 @@ def swap(uri: str, data: bytes, expected: str | None) -> Stored:
         answer = client().put_object(Bucket=bucket, Key=key, Body=data, ChecksumSHA256=_base64(data), **condition)
         return Stored(nbytes=len(data), etag=answer["ETag"])
     except failures() as error:
-        if not hasattr(error, "response") or code_of(error) == "NoSuchBucket" or status_of(error) not in (404, 409, 412):
+        if (
+            not hasattr(error, "response")
+            or code_of(error) == "NoSuchBucket"
+            or status_of(error) not in (404, 409, 412)
+        ):
             raise meaning(error, uri) from None
     there = stat(uri)
     if there is None or there.nbytes != len(data) or read(uri) != data:
@@ -181,9 +185,7 @@ def uploads(prefix: str) -> list[Upload]:
 def abort(upload: Upload) -> None:
     """Remove an unfinished upload; one that is gone is as good."""
     bucket, key = _parts(upload.uri)
-    _unless_absent(
-        upload.uri, lambda: client().abort_multipart_upload(Bucket=bucket, Key=key, UploadId=upload.id)
-    )
+    _unless_absent(upload.uri, lambda: client().abort_multipart_upload(Bucket=bucket, Key=key, UploadId=upload.id))
 
 
 def _send_whole(body: BinaryIO, bucket: str, key: str, sha256: str) -> None:

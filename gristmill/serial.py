@@ -107,6 +107,7 @@ def _trimmed(
 
 def prepare(config: PrepareConfig) -> Manifest:
     """Make the data set that ``config`` describes and return its manifest; the flow gives the same bytes."""
+    config.execution.apply()
     shards = plan(config).shards
     check_output(config, shards)
     done = ingest(shards, config)

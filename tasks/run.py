@@ -99,6 +99,7 @@ def in_worker(
 
     ``downloading`` is the shard that the call fetches, where it does.
     """
+    config.execution.apply()  # a task may run in a process that no flow has prepared
     try:
         with slots.of(downloading):
             report = workers.call(
@@ -162,6 +163,7 @@ def running(config: PrepareConfig) -> Iterator[None]:
     """Around the body of a flow: the board is shown, and no worker process outlives it."""
     global slots
     slots = Slots(config.execution)
+    config.execution.apply()
     workers.start()
     watch.begin()
     try:

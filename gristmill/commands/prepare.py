@@ -132,6 +132,7 @@ def _stopped(number: int, _frame: object) -> NoReturn:
 
 def _check(options: argparse.Namespace) -> int:
     config = _config(options)
+    config.execution.apply()
     if options.explain:
         print("\n".join(explain(config)))
         return 0

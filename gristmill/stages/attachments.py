@@ -53,9 +53,7 @@ def _duplicates(results: Results) -> dict[str, Path | bytes]:
     trimmed = {
         f"{report.name}-parts": report.artifacts["parts"] for report in results.trimmed if report.details["touched"]
     }
-    return {
-        f"report/duplicates/{name}.parquet": places.here(artifact) for name, artifact in {**named, **trimmed}.items()
-    }
+    return {f"report/duplicates/{name}.parquet": places.here(artifact) for name, artifact in (named | trimmed).items()}
 
 
 def _rejected(results: Results) -> dict[str, Path | bytes]:
