@@ -21,7 +21,7 @@ from typing import Any, BinaryIO, TypeVar
 import msgspec
 from pydantic import BaseModel
 
-from gristmill import errors, progress
+from gristmill import errors, progress, s3_client
 from gristmill.errors import GristmillError, WorkerLost
 
 Result = TypeVar("Result")
@@ -91,7 +91,7 @@ class _Child:
             [sys.executable, "-m", "gristmill.workers"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, **ONE_THREAD},
+            env={**os.environ, **ONE_THREAD, **s3_client.environment()},
             start_new_session=True,  # Ctrl-C is the parent's to handle
         )
         self._expired = ""
