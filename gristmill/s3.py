@@ -6,13 +6,14 @@ functions raise ``StorageError`` where trying again may help and ``ConfigError``
 """
 
 import base64
-import contextlib
 import datetime
 import hashlib
 import io
 import random
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -31,6 +32,10 @@ PART_BYTES = 64 << 20
 BLOCK_BYTES = 1 << 20
 
 _KEY_BYTES = 1024
+
+_SETTLED = (404, 409, 412)
+"""Answers to a conditional put that say to look at what is there: it may be ours, sent before, and the answer lost.
+404: the upload is complete already, or the object to replace is gone; 409: another put won meanwhile."""
 
 
 class Stored(Value, frozen=True, kw_only=True):
@@ -61,7 +66,7 @@ class Upload(Value, frozen=True, kw_only=True):
 def stat(uri: str) -> Stored | None:
     """The object's size and ETag; None only when the server says 404. A missing bucket is a 404 as well here."""
     bucket, key = _parts(uri)
-    head = _unless_absent(uri, lambda: client().head_object(Bucket=bucket, Key=key))
+    head, _ = _answer(uri, lambda: client().head_object(Bucket=bucket, Key=key), 404)
     return None if head is None else _stored(head)
 
 
@@ -69,23 +74,23 @@ def blocks(uri: str) -> Iterator[bytes]:
     """The object's bytes, a piece at a time. An answer that breaks off is taken up where it broke off, for as long as
     it is the same object. Raises ``ConfigError`` when there is none."""
     bucket, key = _parts(uri)
-    etag, total, done, failed = "", 1, 0, 0
+    wanted = {"Bucket": bucket, "Key": key}
+    total, done, failed = 1, 0, 0
     while done < total:
+        answer, _ = _answer(uri, partial(client().get_object, **wanted), 412, 416)
+        if answer is None:
+            raise StorageError(f"{uri}: was replaced while it was read")
+        total = done + answer["ContentLength"]
         try:
-            rest = {"Range": f"bytes={done}-", "IfMatch": etag} if etag else {}
-            answer = client().get_object(Bucket=bucket, Key=key, **rest)
-            if not etag:
-                etag, total = answer["ETag"], answer["ContentLength"]
-            for block in answer["Body"].iter_chunks(BLOCK_BYTES):
-                done, failed = done + len(block), 0
-                yield block
+            with closing(answer["Body"]) as body:
+                for block in body.iter_chunks(BLOCK_BYTES):
+                    done, failed = done + len(block), 0
+                    yield block
         except failures() as error:
             failed += 1
-            if _is_changed(error):
-                raise StorageError(f"{uri}: was replaced while it was read") from None
-            # every request was already repeated by the client, so only bodies are counted here
-            if hasattr(error, "response") or not etag or done >= total or failed >= in_force().attempts:
+            if done >= total or failed >= in_force().attempts:  # all there, and its checksum wrong: not to be mended
                 raise meaning(error, uri) from None
+            wanted |= {"Range": f"bytes={done}-", "IfMatch": answer["ETag"]}
             time.sleep(random.uniform(0, min(5.0, 0.1 * 2**failed)))
 
 
@@ -102,7 +107,9 @@ def download(uri: str, target: Path, *, nbytes: int, sha256: str) -> None:
     with Writer(target) as out:
         for block in blocks(uri):
             out.write(block)
-        _check(uri, out.nbytes, out.artifact.sha256, nbytes, sha256)
+        made = out.artifact
+        if (made.nbytes, made.sha256) != (nbytes, sha256):
+            raise _mismatch(uri, made.nbytes, made.sha256, nbytes, sha256)
 
 
 def put_new(source: Path | bytes, uri: str, sha256: str, *, single_bytes: int = SINGLE_PUT_BYTES) -> Stored:
@@ -113,21 +120,19 @@ def put_new(source: Path | bytes, uri: str, sha256: str, *, single_bytes: int = 
     ``single_bytes`` the bytes go in parts, which become an object in one conditional step as well.
     """
     bucket, key = _made(uri)
-    body: BinaryIO
-    with on_disk(Path(uri)), io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as body:
+    with _opened(source) as body:
         nbytes = body.seek(0, io.SEEK_END)
         body.seek(0)
         send = _send_whole if nbytes <= single_bytes else _send_parts
-        try:
-            send(body, bucket, key, sha256)
-        except failures() as error:
-            # what is there may be ours: sent, and the answer lost
-            if not hasattr(error, "response") or status_of(error) not in (404, 409, 412):
-                raise meaning(error, uri) from None
-            return _settled(error, uri, nbytes, sha256)
+        _, refusal = _answer(uri, lambda: send(body, bucket, key, sha256), *_SETTLED)
+    if refusal is not None and stat(uri) is None:
+        raise StorageError(f"{uri}: another upload of it is under way ({code_of(refusal)})")
     found, stored = _content(uri)
-    _check(uri, stored.nbytes, found, nbytes, sha256)
-    return stored
+    if (stored.nbytes, found) == (nbytes, sha256):
+        return stored
+    if refusal is None:
+        raise _mismatch(uri, stored.nbytes, found, nbytes, sha256)
+    raise ConfigError(f"{uri} exists with other bytes; choose another output, or remove that data set")
 
 
 def swap(uri: str, data: bytes, expected: str | None) -> Stored:
@@ -137,16 +142,10 @@ def swap(uri: str, data: bytes, expected: str | None) -> Stored:
     """
     bucket, key = _made(uri)
     condition = {"IfNoneMatch": "*"} if expected is None else {"IfMatch": expected}
-    try:
-        answer = client().put_object(Bucket=bucket, Key=key, Body=data, ChecksumSHA256=_base64(data), **condition)
+    put = {"Bucket": bucket, "Key": key, "Body": data, "ChecksumSHA256": _base64(data), **condition}
+    answer, _ = _answer(uri, lambda: client().put_object(**put), *_SETTLED)
+    if answer is not None:
         return Stored(nbytes=len(data), etag=answer["ETag"])
-    except failures() as error:
-        if (
-            not hasattr(error, "response")
-            or code_of(error) == "NoSuchBucket"
-            or status_of(error) not in (404, 409, 412)
-        ):
-            raise meaning(error, uri) from None
     there = stat(uri)
     if there is None or there.nbytes != len(data) or read(uri) != data:
         raise StorageError(f"{uri}: changed by another run")
@@ -185,7 +184,7 @@ def uploads(prefix: str) -> list[Upload]:
 def abort(upload: Upload) -> None:
     """Remove an unfinished upload; one that is gone is as good."""
     bucket, key = _parts(upload.uri)
-    _unless_absent(upload.uri, lambda: client().abort_multipart_upload(Bucket=bucket, Key=key, UploadId=upload.id))
+    _answer(upload.uri, lambda: client().abort_multipart_upload(Bucket=bucket, Key=key, UploadId=upload.id), 404)
 
 
 def _send_whole(body: BinaryIO, bucket: str, key: str, sha256: str) -> None:
@@ -201,7 +200,8 @@ def _send_parts(body: BinaryIO, bucket: str, key: str, sha256: str) -> None:
         **place, ChecksumAlgorithm="SHA256", Metadata={"sha256": sha256}
     )["UploadId"]
     try:
-        parts, digest = [], hashlib.sha256()
+        digest = hashlib.sha256()
+        parts: list[dict[str, Any]] = []
         while block := body.read(PART_BYTES):
             digest.update(block)
             part = {"PartNumber": len(parts) + 1, "ChecksumSHA256": _base64(block)}
@@ -211,21 +211,9 @@ def _send_parts(body: BinaryIO, bucket: str, key: str, sha256: str) -> None:
             raise StorageError(f"s3://{bucket}/{key}: the file to send has sha256 {digest.hexdigest()}, not {sha256}")
         client().complete_multipart_upload(**place, MultipartUpload={"Parts": parts}, IfNoneMatch="*")
     except BaseException:
-        with contextlib.suppress(*failures()):  # what cannot be removed now is listed by ``uploads``
+        with suppress(*failures()):  # what cannot be removed now is listed by ``uploads``
             client().abort_multipart_upload(**place)
         raise
-
-
-def _settled(error: Any, uri: str, nbytes: int, sha256: str) -> Stored:
-    """The object that kept ours out, if it has the same bytes."""
-    if stat(uri) is None:
-        if code_of(error) == "NoSuchBucket":
-            raise meaning(error, uri)
-        raise StorageError(f"{uri}: another upload of it is under way ({code_of(error)})")
-    found, stored = _content(uri)
-    if (stored.nbytes, found) != (nbytes, sha256):
-        raise ConfigError(f"{uri} exists with other bytes; choose another output, or remove that data set")
-    return stored
 
 
 def _content(uri: str) -> tuple[str, Stored]:
@@ -242,24 +230,32 @@ def _content(uri: str) -> tuple[str, Stored]:
     return digest.hexdigest(), _stored(head)
 
 
-def _check(uri: str, nbytes: int, sha256: str, wanted_bytes: int, wanted: str) -> None:
-    if (nbytes, sha256) != (wanted_bytes, wanted):
-        raise StorageError(
-            f"{uri}: has {nbytes:,} bytes with sha256 {sha256}, expected {wanted_bytes:,} with sha256 {wanted}"
-        )
+def _mismatch(uri: str, nbytes: int, sha256: str, wanted_bytes: int, wanted: str) -> StorageError:
+    return StorageError(
+        f"{uri}: has {nbytes:,} bytes with sha256 {sha256}, expected {wanted_bytes:,} with sha256 {wanted}"
+    )
 
 
-def _unless_absent(uri: str, request: Callable[[], Any]) -> Any:
+def _answer(uri: str, request: Callable[[], Any], *expected: int) -> tuple[Any, Any]:
+    """What the server answers, or its error when the status is an expected one; a missing bucket never is."""
     try:
-        return request()
+        return request(), None
     except failures() as error:
-        if hasattr(error, "response") and status_of(error) == 404 and code_of(error) != "NoSuchBucket":
-            return None
+        refused = hasattr(error, "response") and status_of(error) in expected
+        if refused and code_of(error) != "NoSuchBucket":
+            return None, error
         raise meaning(error, uri) from None
 
 
-def _is_changed(error: Exception) -> bool:
-    return hasattr(error, "response") and status_of(error) in (412, 416)
+@contextmanager
+def _opened(source: Path | bytes) -> Iterator[BinaryIO]:
+    if isinstance(source, bytes):
+        yield io.BytesIO(source)
+        return
+    with on_disk(source):
+        file = source.open("rb")
+    with file:
+        yield file
 
 
 def _pages(uri: str, operation: str, entries: str, **arguments: str) -> Iterator[dict[str, Any]]:

@@ -71,7 +71,7 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-_used: list[S3Settings] = []
+_used: S3Settings | None = None
 _lock = threading.Lock()
 
 
@@ -80,16 +80,17 @@ def use(settings: S3Settings | None) -> None:
 
     ``None`` returns to what the environment says. Clients are built anew, so changed AWS variables count as well.
     """
+    global _used
     with _lock:
-        _used[:] = [] if settings is None else [settings]
+        _used = settings
         _client.cache_clear()
         _filesystem.cache_clear()
 
 
 def in_force() -> S3Settings:
     """The settings given to ``use``, else those in ``GRISTMILL_S3``, else the defaults."""
-    if _used:
-        return _used[0]
+    if _used is not None:
+        return _used
     try:
         return S3Settings.model_validate_json(os.environ.get(VARIABLE, "{}"))
     except ValidationError as error:
@@ -127,10 +128,13 @@ def _client(settings: S3Settings) -> Any:
 
     _quieten("botocore")
     config = Config(max_pool_connections=CONNECTIONS, **_config(settings))
-    with translated("S3"):
-        made = botocore.session.get_session().create_client(
-            "s3", region_name=settings.region, endpoint_url=settings.endpoint, config=config
-        )
+    try:
+        with translated("S3"):
+            made = botocore.session.get_session().create_client(
+                "s3", region_name=settings.region, endpoint_url=settings.endpoint, config=config
+            )
+    except ValueError as error:  # of a URL in the environment
+        raise ConfigError(f"S3 endpoint: {error}") from None
     settings.check(made.meta.endpoint_url)
     return made
 
@@ -172,10 +176,9 @@ def _quieten(*libraries: str) -> None:
 def failures() -> tuple[type[Exception], ...]:
     """What either client raises."""
     from aiohttp import ClientError as HttpError
-    from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError  # type: ignore[import-untyped]
+    from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
 
-    # botocore makes ValueError of an endpoint that is no URL
-    return (BotoCoreError, ClientError, HTTPClientError, HttpError, OSError, ValueError)
+    return (BotoCoreError, ClientError, HttpError, OSError)
 
 
 @contextmanager
@@ -193,6 +196,7 @@ _REFUSED = {
     "InvalidAccessKeyId": "the server does not know this access key; check AWS_ACCESS_KEY_ID or AWS_PROFILE",
     "SignatureDoesNotMatch": "the secret key is wrong, or a proxy changes requests; check AWS_SECRET_ACCESS_KEY",
     "ExpiredToken": "the credentials have expired; sign in again",
+    "NoSuchKey": "there is no such object",
     "NoSuchBucket": "there is no such bucket; create it, or check the endpoint and the name",
     "PermanentRedirect": "the bucket is in another region; set region",
     "AuthorizationHeaderMalformed": "the bucket is in another region; set region",
@@ -220,8 +224,8 @@ def meaning(error: Exception, uri: str) -> GristmillError:
         return ConfigError(f"{uri}: no S3 credentials: {error}; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
     if isinstance(error, theirs.NoRegionError):
         return ConfigError(f"{uri}: no region; set region, or AWS_DEFAULT_REGION")
-    passing = (theirs.HTTPClientError, theirs.IncompleteReadError, theirs.FlexibleChecksumError, OSError)
-    if isinstance(error, theirs.BotoCoreError | ValueError) and not isinstance(error, passing):
+    passing = (theirs.HTTPClientError, theirs.IncompleteReadError, theirs.FlexibleChecksumError)
+    if isinstance(error, theirs.BotoCoreError) and not isinstance(error, passing):
         return ConfigError(f"{uri}: {error}")
     return StorageError(f"{uri}: {error or type(error).__name__}")
 

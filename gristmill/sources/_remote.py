@@ -10,12 +10,14 @@ from typing import Any
 
 import fsspec
 
+from gristmill import s3_client
 from gristmill.errors import ConfigError, InputError, StorageError
 from gristmill.sources._found import Found, Glob, nothing_at, nothing_usable, passed_over, wrong_kind
 from gristmill.sources._names import kind_of
 from gristmill.sources._streams import Raw
 
 _CONTENT_MARKS = ("ETag", "etag", "VersionId", "version_id", "blob_id", "sha256", "md5")
+_S3 = ("s3", "s3a")
 _TIME_MARKS = ("LastModified", "last_modified", "Last-Modified", "mtime", "updated", "created")
 
 
@@ -76,6 +78,8 @@ def _found(uri: str, info: dict[str, Any]) -> Found:
 
 def _store(uri: str) -> Any:
     scheme = uri.partition("://")[0]
+    if scheme in _S3:
+        return s3_client.filesystem()
     try:
         return fsspec.filesystem(scheme, use_listings_cache=False)
     except (ImportError, ValueError, TypeError) as error:
@@ -93,21 +97,14 @@ def _translated(uri: str) -> Iterator[None]:
     except (FileNotFoundError, PermissionError) as error:
         raise InputError(f"{uri}: cannot be read: {error}") from error
     except _failures(uri) as error:
+        if uri.partition("://")[0] in _S3:
+            raise s3_client.meaning(error, uri) from None
         raise StorageError(f"{uri}: {error}") from error
 
 
 def _failures(uri: str) -> tuple[type[Exception], ...]:
     """What the client of a store raises."""
-    return hub_failures() if uri.startswith("hf://") else _common_failures()
-
-
-@cache
-def _common_failures() -> tuple[type[Exception], ...]:
-    # Imported here: the two take half a second that local runs need not spend.
-    from aiohttp import ClientError
-    from botocore.exceptions import BotoCoreError  # type: ignore[import-untyped]
-
-    return (OSError, ClientError, BotoCoreError)
+    return hub_failures() if uri.startswith("hf://") else s3_client.failures()
 
 
 @cache
