@@ -1,7 +1,8 @@
-import time
-from object_store import Bucket
-from gristmill import s3
 import hashlib
+
+from object_store import Bucket
+
+from gristmill import s3
 
 
 def test_x(any_bucket: Bucket):

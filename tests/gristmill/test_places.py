@@ -1,0 +1,139 @@
+"""Work area and output in an object store: the same bytes, and nothing trusted that is not there."""
+
+from pathlib import Path
+
+import corpora
+import pytest
+from corpora import small_corpus, write_documents
+from object_store import Bucket
+
+from gristmill import ledger, places, serial
+from gristmill.config import PrepareConfig
+from gristmill.errors import ConfigError, StorageError
+from gristmill.manifest import read_manifest
+from gristmill.stages.verify import verify
+
+
+@pytest.fixture(autouse=True)
+def _own_spool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(places.SPOOL, str(tmp_path / "spool"))
+
+
+def request(folder: Path, work: str, output: str) -> PrepareConfig:
+    texts = small_corpus(60)
+    for number in range(3):
+        write_documents(folder / "in" / f"{number}.jsonl", texts[number::3] + texts[:2])
+    settings = {"dedup": [{"kind": "exact"}], "split": {"fraction": 0.2}, "ordering": {"kind": "hashed"}}
+    return corpora.request(folder, **settings, output=output, execution={"work": work})
+
+
+def published(output: str) -> dict[str, bytes]:
+    place = places.at(output)
+    return {name: place.read(name) for name in place.names()}
+
+
+def test_the_data_set_in_a_store_has_the_bytes_of_the_one_on_disk(tmp_path: Path, bucket: Bucket) -> None:
+    """A lab moves its nightly job to S3 and the tokens change."""
+    disk = request(tmp_path, str(tmp_path / "work"), str(tmp_path / "out"))
+    store = request(tmp_path, f"{bucket.uri}/a b/work", f"{bucket.uri}/out")
+    serial.prepare(disk)
+    serial.prepare(store)
+    found = published(store.destination)
+    assert found == published(disk.destination)
+    assert len(found) > 5
+    assert verify(store.destination).problems == []
+    again = serial.prepare(store)
+    assert again == read_manifest(disk.destination)
+
+
+def test_another_machine_resumes_from_the_store_alone(
+    tmp_path: Path, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new machine with an empty spool must reuse what stands in the work area, and fetch only what it reads."""
+    config = request(tmp_path, f"{bucket.uri}/work", f"{bucket.uri}/out")
+    serial.prepare(config)
+    places.at(config.destination).remove("manifest.json")
+    monkeypatch.setenv(places.SPOOL, str(tmp_path / "other machine"))
+    before = {entry.name: entry.etag for entry in places.s3.names(f"{bucket.uri}/work")}
+    serial.prepare(config)
+    assert {entry.name: entry.etag for entry in places.s3.names(f"{bucket.uri}/work")} == before
+    assert verify(config.destination).problems == []
+
+
+@pytest.mark.parametrize("harm", ["remove", "change"])
+def test_a_work_file_that_is_gone_or_changed_is_made_again(tmp_path: Path, bucket: Bucket, harm: str) -> None:
+    """A receipt without its object, or with another one in its place, must not be trusted."""
+    config = request(tmp_path, f"{bucket.uri}/work", f"{bucket.uri}/out")
+    serial.prepare(config)
+    wanted = published(config.destination)
+    (victim,) = [name for name in places.at(config.execution.work).names("decide") if name.endswith("verdicts")]
+    place = places.at(config.execution.work)
+    data = place.read(victim)
+    place.remove(victim)
+    if harm == "change":
+        bucket.put(f"work/{victim}", bytes([data[0] ^ 1]) + data[1:])
+    folder = place.where(victim.rpartition("/")[0])
+    assert ledger.standing(folder) is None
+    serial.prepare(config)
+    assert ledger.standing(folder) is not None
+    assert place.read(victim) == data
+    assert published(config.destination) == wanted
+
+
+def test_a_damaged_copy_in_the_spool_is_fetched_again(tmp_path: Path, bucket: Bucket) -> None:
+    """The spool is a cache: a disk that loses a bit there must not change what is published."""
+    config = request(tmp_path, f"{bucket.uri}/work", f"{bucket.uri}/out")
+    serial.prepare(config)
+    place = places.at(config.execution.work)
+    report = next(
+        found for name in place.names("tokenize") if (found := ledger.present(place.where(name.rpartition("/")[0])))
+    )
+    artifact = report.artifacts["tokens"]
+    path = places.here(artifact)
+    whole = path.read_bytes()
+    path.write_bytes(bytes([whole[0] ^ 1]) + whole[1:])
+    assert places.here(artifact).read_bytes() == whole
+    path.unlink()
+    assert places.here(artifact).read_bytes() == whole
+
+
+def test_a_verified_file_is_read_from_the_store_and_not_from_a_copy(tmp_path: Path, bucket: Bucket) -> None:
+    """``verify`` must find what the store lost, though a good copy is at hand."""
+    config = request(tmp_path, str(tmp_path / "work"), f"{bucket.uri}/out")
+    serial.prepare(config)
+    data = bytearray(bucket.get("out/nanogpt/train.bin"))
+    data[11] ^= 4
+    bucket.put("out/nanogpt/train.bin", bytes(data))
+    problem, *_ = verify(config.destination).problems
+    assert "nanogpt/train.bin: first difference in bytes 0 to" in problem
+
+
+@pytest.mark.parametrize("store", [False, True])
+def test_a_swap_replaces_what_was_seen_and_nothing_else(tmp_path: Path, bucket: Bucket, store: bool) -> None:
+    """Two runs that end at once: the pointer must not go back to the older data set."""
+    place = places.at(f"{bucket.uri}/x" if store else tmp_path / "x")
+    place.swap("latest", b"one", None)
+    place.swap("latest", b"two", b"one")
+    place.swap("latest", b"two", b"one")  # an answer that was lost: it is what we wanted
+    with pytest.raises(StorageError, match="another run"):
+        place.swap("latest", b"three", b"one")
+    with pytest.raises(StorageError, match="another run"):
+        place.swap("latest", b"three", None)
+    assert place.read("latest") == b"two"
+
+
+@pytest.mark.parametrize("store", [False, True])
+def test_what_is_published_is_never_replaced(tmp_path: Path, bucket: Bucket, store: bool) -> None:
+    """A second data set under the same name must not overwrite the first."""
+    place = places.at(f"{bucket.uri}/x" if store else tmp_path / "x")
+    part = tmp_path / "part"
+    part.write_bytes(b"23")
+    first = place.publish("a/b", [part], b"1")
+    assert place.publish("a/b", [part], b"1").sha256 == first.sha256
+    with pytest.raises(ConfigError, match="other bytes"):
+        place.publish("a/b", [part], b"0")
+    assert place.read("a/b") == b"123"
+    assert place.names() == place.names("a") == ["a/b"]
+    assert (place.has("a/b"), place.has("a")) == (True, False)
+    with place.fresh("a/b") as path:
+        assert path.read_bytes() == b"123"
