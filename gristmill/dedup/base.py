@@ -34,6 +34,9 @@ class DedupKind(Plugin):
 class Dedup(DedupKind):
     """Finds documents that repeat another one. Which of them stays is not its concern."""
 
+    version: ClassVar[int] = 2
+    """Raised as well when other pairs are compared or other copies stay: that is decided for all kinds together."""
+
     transitive: ClassVar[bool] = False
     """True when being a copy is an equivalence: candidates are then compared with one of their group only."""
 

@@ -1,9 +1,14 @@
-"""Connected components on arrays."""
+"""Forests on arrays: parents come before their children."""
 
 import numpy as np
 
 BLOCK = 1 << 22
 """Nodes looked at together while trees are flattened: 64 MB of further arrays."""
+
+
+def hang(parents: np.ndarray, earlier: np.ndarray, later: np.ndarray) -> None:
+    """Hang ``later[i]`` under ``earlier[i]``, unless it hangs under a node that is earlier still."""
+    np.minimum.at(parents, later, earlier.astype(parents.dtype))
 
 
 def join(parents: np.ndarray, first: np.ndarray, second: np.ndarray) -> None:

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 
 ALL_PAIRS = 32
-"""Groups up to this size are compared pair by pair; in larger ones every document is compared with the first and with
-its neighbour, or a page that is everywhere would cost the square of its copies."""
+"""The first so many of a group are compared pair by pair, every later one with the first and with the one before it: a
+page that is everywhere would otherwise cost the square of its copies. What a document is compared with depends on
+nothing that comes after it."""
 
 
 def groups(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -26,21 +27,30 @@ def with_first(starts: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def within_groups(starts: np.ndarray, sizes: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Pairs of positions ``(earlier, later)`` within runs: all of a small one, a chain and a star of a large one."""
-    for size in np.unique(sizes[sizes <= ALL_PAIRS]).tolist():
+    """Pairs of positions ``(earlier, later)`` within runs: all of the first ``ALL_PAIRS`` members, then a star and a
+    chain."""
+    heads = np.minimum(sizes, ALL_PAIRS)
+    for size in np.unique(heads).tolist():
         earlier, later = np.triu_indices(size, 1)
-        begin = starts[sizes == size][:, None]
+        begin = starts[heads == size][:, None]
         yield (begin + earlier).ravel(), (begin + later).ravel()
     large = sizes > ALL_PAIRS
-    if large.any():
-        first, later = with_first(starts[large], sizes[large])
-        yield first, later
-        yield later - 1, later
+    first, later = with_first(starts[large], sizes[large])
+    further = later - first >= ALL_PAIRS
+    yield first[further], later[further]
+    yield later[further] - 1, later[further]
+
+
+def pairs_within(sizes: np.ndarray) -> np.ndarray:
+    """How many pairs ``within_groups`` gives for groups of these sizes."""
+    heads = np.minimum(sizes, ALL_PAIRS)
+    counts: np.ndarray = heads * (heads - 1) // 2 + 2 * (sizes - heads)
+    return counts
 
 
 def portions(starts: np.ndarray, sizes: np.ndarray, pairs: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """The groups in portions of at most so many pairs within them, or one group."""
-    costs = np.cumsum(np.where(sizes <= ALL_PAIRS, sizes * (sizes - 1) // 2, 2 * (sizes - 1)))
+    costs = np.cumsum(pairs_within(sizes))
     first = 0
     while first < len(starts):
         before = int(costs[first - 1]) if first else 0

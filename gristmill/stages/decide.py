@@ -1,7 +1,11 @@
-"""Cluster the pairs of copies, and say for every piece which documents go and which one each repeats."""
+"""Say for every piece which documents go as copies, and which document each repeats.
+
+``keep_copy: first``: a document goes when some pair joins it to an earlier one, whatever comes later; it repeats the
+smallest such document, or what that one repeats. ``keep_copy: content``: of each connected component one stays.
+"""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +13,7 @@ import numpy as np
 from gristmill import ledger, storage
 from gristmill.config import PrepareConfig
 from gristmill.dedup.base import Screen
-from gristmill.stages._components import flatten, join
+from gristmill.stages._components import flatten, hang, join
 from gristmill.stages.records import EDGE, LOW, Numbering, by_piece, mapped
 from gristmill.stages.sign import matches
 from gristmill.types import StageReport
@@ -60,7 +64,7 @@ def decide(
 
     def produce(folder: Path, key: str) -> StageReport:
         numbering = Numbering(ranks, signed)
-        parents, finders = _clusters(folder, found, kinds, numbering)
+        parents, finders = _clusters(folder, found, kinds, numbering, hang if config.keep_copy == "first" else join)
         if config.keep_copy == "content":
             _prefer_content(parents, finders, numbering, ranks, priorities, signed)
         screened, screened_rows = _screened(signed[:own], config)
@@ -133,11 +137,15 @@ def _reported(signed: list[StageReport], config: PrepareConfig) -> list[int]:
 
 
 def _clusters(
-    folder: Path, found: list[StageReport], kinds: list[int], numbering: Numbering
+    folder: Path,
+    found: list[StageReport],
+    kinds: list[int],
+    numbering: Numbering,
+    connect: Callable[[np.ndarray, np.ndarray, np.ndarray], None],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """By number of the document: ``parents``, the smallest number of its cluster; ``finders``, uint8, the first kind
-    that found it to repeat an earlier one, ``FIRST`` and the first kind that found any where all its copies are later
-    ones, and 255 where it has none."""
+    """By number of the document: ``parents``, the root of its tree in the forest that ``connect`` makes of all pairs,
+    the smallest number in it; ``finders``, uint8, the first kind that found it to repeat an earlier one, ``FIRST`` and
+    the first kind that found any where all its copies are later ones, and 255 where it has none."""
     dtype = np.dtype(np.uint32 if len(numbering) <= 1 << 32 else np.int64)
     parents = _array(folder, len(numbering), dtype)
     for start in range(0, len(parents), CHUNK_EDGES):
@@ -146,7 +154,7 @@ def _clusters(
     for report, kind in zip(found, kinds, strict=True):
         for edges in _chunks(mapped(report, "edges", EDGE)):
             first, second = numbering.of(edges["first"]), numbering.of(edges["second"])
-            join(parents, first, second)
+            connect(parents, first, second)
             np.minimum.at(finders, first, np.uint8(kind + FIRST))
             np.minimum.at(finders, second, np.uint8(kind))
     flatten(parents)

@@ -71,8 +71,8 @@ def chain(steps: int) -> list[str]:
     return texts
 
 
-def test_clusters_are_transitive_and_keep_the_first(tmp_path: Path) -> None:
-    """A page that was edited step by step would stay several times if only the first were compared."""
+def test_a_chain_of_edits_leads_to_its_first(tmp_path: Path) -> None:
+    """A page that was edited step by step would stay several times if only what stays were compared with."""
     texts = chain(5)
     kind = load("dedup", MINHASH)
     assert isinstance(kind, Dedup)
@@ -82,6 +82,37 @@ def test_clusters_are_transitive_and_keep_the_first(tmp_path: Path) -> None:
     config, _ = run(tmp_path, {f"{n}.jsonl": {f"d{n}": text} for n, text in enumerate(texts)}, dedup=[MINHASH])
     assert published(config) == texts[:1]
     assert kept_for(config) == {f"d{number}": "d0" for number in range(1, 6)}
+
+
+@pytest.mark.parametrize(("keep", "stay"), [("first", [0, 1]), ("content", [])])
+def test_a_document_between_two_that_are_unlike(tmp_path: Path, keep: str, stay: list[int]) -> None:
+    """By order, both ends of a chain stay where its middle comes last; by content, one of all, whatever the order."""
+    start, middle, end = (text for place, text in enumerate(chain(4)) if place in (0, 2, 4))
+    kind = {**MINHASH, "threshold": 0.75}
+    assert copies(plugin(kind), documents([start, end, middle])) == {(0, 2), (1, 2)}
+    config, _ = run(tmp_path, {"a.jsonl": {"a": start, "b": end, "c": middle}}, dedup=[kind], keep_copy=keep)
+    texts = published(config)
+    if stay:
+        assert texts == [start, end]
+        assert kept_for(config) == {"c": "a"}
+    else:
+        assert len(texts) == 1
+        places = {"a": start, "b": end, "c": middle}
+        assert set(kept_for(config).values()) == {name for name, text in places.items() if text in texts}
+
+
+def test_the_first_files_give_the_same_with_and_without_the_last(tmp_path: Path) -> None:
+    """What was published one night must not be missing when all nights are run at once."""
+    texts = {**corpus(5, 60), **{f"e{number}": page(5000, 60) + f" {number}" for number in range(40)}}
+    names = sorted(texts, key=lambda name: (int(name[1:]) % 4, name))
+    nights = {f"{night}.jsonl": {name: texts[name] for name in names[night * 25 :][:25]} for night in range(4)}
+    whole, _ = run(tmp_path / "whole", nights, dedup=[EXACT, MINHASH])
+    for count in (1, 2, 3):
+        some = dict(list(nights.items())[:count])
+        part, _ = run(tmp_path / str(count), some, dedup=[EXACT, MINHASH])
+        seen = set().union(*some.values())
+        assert kept_for(part) == {name: kept for name, kept in kept_for(whole).items() if name in seen}
+        assert len(kept_for(part)) > 5
 
 
 def contaminated(folder: Path, **settings: Any) -> dict[str, Any]:
@@ -173,12 +204,12 @@ def corpus(seed: int, documents: int = 40) -> dict[str, str]:
 
 
 def brute_force(texts: list[str], *settings: dict[str, Any]) -> list[int]:
-    """For each document the first of its cluster, by the plugins' decisions on every pair."""
+    """For each document the one that it leads to over its earliest copies, by the plugins' decisions on every pair."""
     pairs = [pair for entry in settings for pair in copies(plugin(entry), documents(texts))]
-    leader = list(range(len(texts)))
-    for _ in texts:
-        for first, second in pairs:
-            leader[first] = leader[second] = min(leader[first], leader[second])
+    leader: list[int] = []
+    for place in range(len(texts)):
+        earliest = min((first for first, second in pairs if second == place), default=place)
+        leader.append(earliest if earliest == place else leader[earliest])
     return leader
 
 

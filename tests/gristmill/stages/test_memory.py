@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gristmill import config as configuration
 from gristmill import serial, workers
 from gristmill.stages import _components, decide, find
-from gristmill.stages._pairs import ALL_PAIRS, portions
+from gristmill.stages._pairs import ALL_PAIRS, pairs_within, portions
 from gristmill.stages.decide import VERDICT
 from gristmill.stages.plan import plan
 from gristmill.stages.records import mapped
@@ -28,8 +28,7 @@ def test_portions_hold_every_group_once_and_few_pairs(sizes: list[int], pairs: i
     assert [size for _, part in parts for size in part.tolist()] == sizes
     assert [start for part, _ in parts for start in part.tolist()] == bounds[:-1].tolist()
     for _, part in parts:
-        costs = [size * (size - 1) // 2 if size <= ALL_PAIRS else 2 * (size - 1) for size in part.tolist()]
-        assert len(costs) == 1 or sum(costs) <= pairs
+        assert len(part) == 1 or pairs_within(part).sum() <= pairs
 
 
 def corpus(folder: Path) -> Path:
