@@ -15,7 +15,7 @@ from tasks.dedup import drop_duplicates
 from tasks.ingest import ingest
 from tasks.pack import pack_pieces
 from tasks.plan import plan
-from tasks.publish import publish
+from tasks.publish import publish, stand
 from tasks.run import dated, running
 from tasks.server import with_server
 from tasks.tokenize import tokenize_shards
@@ -24,16 +24,18 @@ from tasks.upload import upload_files
 
 @flow(name="prepare", flow_run_name="{config.dataset}", log_prints=False, persist_result=False)
 def prepare(config: PrepareConfig = PrepareConfig()) -> dict[str, object]:  # noqa: B008  a frozen value
-    """Plan the input, fetch and clean every shard, drop duplicates, tokenize, pack, upload, and publish the proof."""
+    """Plan what is new, fetch and clean every shard, drop duplicates, tokenize, pack, upload, and publish the proof."""
     config = dated(config)
     with running(config):
         planned = plan(config)
+        if not planned.shards:
+            return stand(planned, config)
         ingested = ingest(planned, config)
         dropped = drop_duplicates(ingested, config)
         tokenized = tokenize_shards(dropped, config)
         packed = pack_pieces(tokenized, config)
         uploaded = upload_files(packed, tokenized, config)
-        return publish(ingested, dropped, tokenized, uploaded, config)
+        return publish(ingested, dropped, tokenized, packed, uploaded, config)
 
 
 if __name__ == "__main__":

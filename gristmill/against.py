@@ -4,17 +4,20 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from msgspec.structs import replace
 
 from gristmill import places, serial
 from gristmill.config import PrepareConfig
+from gristmill.errors import InputError
 from gristmill.manifest import read_manifest
 from gristmill.places import Place
+from gristmill.stages.generations import Earlier
 from gristmill.stages.layout import layout
 from gristmill.stages.order import order
 from gristmill.stages.pack import pack
-from gristmill.stages.plan import plan
+from gristmill.stages.plan import listed
 from gristmill.stages.tokenize import tokenize
-from gristmill.types import Artifact, Manifest, PublishedFile, StageReport
+from gristmill.types import Artifact, Manifest, PublishedFile, ShardRef, SourceShard, StageReport
 
 
 def compare(output: str, config: PrepareConfig) -> list[str]:
@@ -42,8 +45,31 @@ def _other_rules(output: str, manifest: Manifest, config: PrepareConfig) -> list
 
 
 def _expected(place: Place, manifest: Manifest, config: PrepareConfig) -> dict[str, list[Path]]:
-    """The pieces of every published file, by its path in the output, made by the reference."""
-    done = serial.ingest(plan(config).shards, config)
+    """The pieces of every published file, by its path in the output, made by the reference: generation by generation,
+    each held against those before."""
+    there = {(shard.source, shard.uri, shard.identity, str(shard.part)): shard for shard in listed(config)}
+    files: dict[str, list[Path]] = {}
+    before = Earlier(signed=[], files=[])
+    for generation in manifest.generations:
+        shards = [_input(row, there) for row in manifest.source_shards if row.generation == generation.number]
+        if not shards:
+            continue
+        done = serial.ingest(shards, before, config)
+        files |= _files(place, manifest, generation.number, done, config)
+        before = Earlier(signed=[*before.signed, *done.signed], files=[])
+    return files
+
+
+def _input(row: SourceShard, there: dict[tuple[str, str, str, str], ShardRef]) -> ShardRef:
+    found = there.get((row.source, row.uri, row.identity, str(row.part)))
+    if found is None:
+        raise InputError(f"{row.uri}: gone, or not what it was when it was read; its documents cannot be made again")
+    return replace(found, index=row.index)
+
+
+def _files(
+    place: Place, manifest: Manifest, generation: int, done: serial.Ingested, config: PrepareConfig
+) -> dict[str, list[Path]]:
     tokenizer = StageReport(
         stage="vocabulary",
         shard=0,
@@ -56,10 +82,10 @@ def _expected(place: Place, manifest: Manifest, config: PrepareConfig) -> dict[s
     )
     arranged = order(done.measured, done.settled, config)
     tokenized = [
-        tokenize(place, report, done.settled, tokenizer, arranged, config, "reference")
-        for place, report in enumerate(done.pieces)
+        tokenize(number, report, done.settled, tokenizer, arranged, config, "reference")
+        for number, report in enumerate(done.pieces)
     ]
-    planned = layout(tokenized, arranged, config)
+    planned = layout(generation, tokenized, arranged, config)
     packed = [pack(piece, tokenized, tokenizer, config) for piece in planned.pieces]
     return {
         f"{file.format}/{file.path}": [places.here(packed[number].artifacts["tokens"]) for number in file.pieces]

@@ -115,6 +115,11 @@ class PrepareConfig(BaseModel):
         0.01, ge=0, le=1, description="More unusable documents than this fail the run."
     )
     on_bad_file: Literal["fail", "quarantine"] = Field("fail", description="What a damaged input file does.")
+    on_removed: Literal["keep", "tombstone"] = Field(
+        "keep",
+        description="What an input file that is gone does to its documents, which stay published: nothing, or a list "
+        "of their places for loaders to pass over.",
+    )
     execution: Execution = Execution()
 
     @model_validator(mode="after")
@@ -182,8 +187,14 @@ class PrepareConfig(BaseModel):
         return _digest(self.identity())
 
     def parts(self) -> dict[str, str]:
-        """A fingerprint of each key of ``identity``: what has changed is told from what has not."""
-        return {key: _digest(value) for key, value in self.identity().items()}
+        """A fingerprint of each key of ``identity``: what has changed is told from what has not. Every source has one
+        for how it is read and cleaned: ``sources.<name>``."""
+        document = self.identity()
+        rules = document.pop("cleaning")
+        document.pop("sources")
+        for source in self.sources:
+            document[f"sources.{source.label}"] = [source.reading(), rules[source.label]]
+        return {key: _digest(value) for key, value in document.items()}
 
     def settings(self) -> dict[str, Any]:
         """As a file would hold it, every default written out, without ``execution`` and ``output``."""

@@ -3,6 +3,7 @@
 GristmillError
     ConfigError          the request cannot be carried out as written; never retried
         NoSpaceError     it does not fit on the disk
+        OccupiedError    something else is where a file should go
     InputError           the data is wrong; never retried
     VerificationError    published bytes are not what was recorded about them; never retried
     StorageError         the surroundings failed (disk, network); retried
@@ -20,6 +21,10 @@ class ConfigError(GristmillError):
 
 class NoSpaceError(ConfigError):
     """The work area or the output does not fit where it was put."""
+
+
+class OccupiedError(ConfigError):
+    """A file of other bytes has the name of one to publish."""
 
 
 class InputError(GristmillError):

@@ -104,7 +104,7 @@ def standing(folder: str | Path) -> StageReport | None:
     and ETag are, which the store computed from the bytes when it got them.
     """
     report = present(folder)
-    if report is None or not all(_is_whole(artifact) for artifact in report.artifacts.values()):
+    if report is None or not all(is_whole(artifact) for artifact in report.artifacts.values()):
         return None
     return report
 
@@ -123,6 +123,23 @@ def present(folder: str | Path) -> StageReport | None:
         return None
 
 
+def listed(folder: str | Path) -> StageReport | None:
+    """The report in ``folder`` if every file that it names is there with the size recorded, else None: for outputs of
+    earlier runs, too many to be hashed each time."""
+    report = present(folder)
+    if report is None or not all(_size(artifact) == artifact.nbytes for artifact in report.artifacts.values()):
+        return None
+    return report
+
+
+def _size(artifact: Artifact) -> int | None:
+    if places.is_remote(artifact.uri):
+        found = s3.stat(artifact.uri)
+        return None if found is None else found.nbytes
+    path = Path(artifact.uri)
+    return path.stat().st_size if path.is_file() else None
+
+
 class _Sealed(msgspec.Struct):
     sha256: str
     report: msgspec.Raw
@@ -134,7 +151,8 @@ def sealed(report: StageReport) -> bytes:
     return msgspec.json.encode(_Sealed(sha256=hashlib.sha256(data).hexdigest(), report=msgspec.Raw(data)))
 
 
-def _is_whole(artifact: Artifact) -> bool:
+def is_whole(artifact: Artifact) -> bool:
+    """Whether the file is there as recorded: see ``standing``."""
     if places.is_remote(artifact.uri):
         found = s3.stat(artifact.uri)
         return found is not None and (found.nbytes, found.etag) == (artifact.nbytes, artifact.etag)

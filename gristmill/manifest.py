@@ -10,7 +10,7 @@ from gristmill.errors import ConfigError, VerificationError
 from gristmill.types import Manifest
 
 MANIFEST = "manifest.json"
-VERSION = 2
+VERSION = 3
 """Raised when a manifest gets or loses a field."""
 
 
@@ -47,7 +47,16 @@ def read_manifest(output: str | Path) -> Manifest:
     path = place.where(MANIFEST)
     if not place.has(MANIFEST):
         raise ConfigError(f"{path}: no such file; give the folder of a finished data set")
-    data = place.read(MANIFEST)
+    return decoded(place.read(MANIFEST), path)
+
+
+def encoded(manifest: Manifest) -> bytes:
+    """The bytes of a manifest file."""
+    return msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
+
+
+def decoded(data: bytes, path: str) -> Manifest:
+    """The manifest in the bytes of the file ``path``; raises as ``read_manifest`` does."""
     try:
         made_by = msgspec.json.decode(data, type=_Version).manifest_version
         if made_by != VERSION:
@@ -55,8 +64,7 @@ def read_manifest(output: str | Path) -> Manifest:
         manifest = msgspec.json.decode(data, type=Manifest)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise VerificationError(f"{path}: not a manifest: {error}") from None
-    wanted = msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
-    if manifest.sha256 != _digest(manifest) or data != wanted:
+    if manifest.sha256 != _digest(manifest) or data != encoded(manifest):
         raise VerificationError(
             f"{path}: changed after it was written: expected sha256 {manifest.sha256} of its content"
         )

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from gristmill.errors import ConfigError, StorageError
+from gristmill.errors import ConfigError, OccupiedError, StorageError
 from gristmill.s3_client import client, code_of, failures, in_force, meaning, status_of, translated
 from gristmill.storage import Writer
 from gristmill.storage import translated as on_disk
@@ -132,7 +132,7 @@ def put_new(source: Path | bytes, uri: str, sha256: str, *, single_bytes: int = 
         return stored
     if refusal is None:
         raise _mismatch(uri, stored.nbytes, found, nbytes, sha256)
-    raise ConfigError(f"{uri} exists with other bytes; choose another output, or remove that data set")
+    raise OccupiedError(f"{uri} exists with other bytes; choose another output, or remove that data set")
 
 
 def swap(uri: str, data: bytes, expected: str | None) -> Stored:

@@ -6,12 +6,13 @@ from gristmill.stages.clean import clean
 from gristmill.stages.decide import decide, places_to_name
 from gristmill.stages.fetch import check_quarantined, check_usable, fetch
 from gristmill.stages.find import find, searches
+from gristmill.stages.generations import Earlier, earlier
 from gristmill.stages.layout import layout
 from gristmill.stages.name import name
 from gristmill.stages.order import order
 from gristmill.stages.pack import pack
 from gristmill.stages.plan import plan
-from gristmill.stages.publish import check_content, check_output, publish
+from gristmill.stages.publish import publish, stand
 from gristmill.stages.recall import earlier_files, earlier_shard, recall
 from gristmill.stages.records import priorities_of, ranks_of
 from gristmill.stages.results import Results
@@ -51,8 +52,8 @@ class Ingested(Value, frozen=True, kw_only=True):
         return self.trimmed or self.signed
 
 
-def ingest(shards: list[ShardRef], config: PrepareConfig) -> Ingested:
-    """Fetch, clean and sign every shard, then find the duplicates."""
+def ingest(shards: list[ShardRef], before: Earlier, config: PrepareConfig) -> Ingested:
+    """Fetch, clean and sign every shard, then find the duplicates, among them and of what was there ``before``."""
     fetched: list[StageReport] = []
     cleaned: list[StageReport] = []
     signed: list[StageReport] = []
@@ -70,13 +71,14 @@ def ingest(shards: list[ShardRef], config: PrepareConfig) -> Ingested:
             signed.append(sign(shard, cleaned[-1], config))
     check_usable(len(shards), failed)
     check_quarantined(fetched, config)
-    earlier = [
+    recalled = [
         sign(earlier_shard(number), recall(output, path, number, config), config)
-        for number, (output, path) in enumerate(earlier_files(config))
+        for number, (output, path) in enumerate(earlier_files(config, before.files))
     ]
-    known = [*signed, *earlier]
+    old = [*recalled, *before.signed]
+    known = [*signed, *old]
     planned = searches(known, config)
-    priorities = priorities_of(shards, signed, earlier, config)
+    priorities = priorities_of(shards, signed, old, config)
     ranks = ranks_of(priorities)
     found = [find(search, ranks, known, config) for search in planned]
     decided = decide(found, [search.kind for search in planned], ranks, priorities, known, len(signed), config)
@@ -108,29 +110,37 @@ def _trimmed(
 def prepare(config: PrepareConfig) -> Manifest:
     """Make the data set that ``config`` describes and return its manifest; the flow gives the same bytes."""
     config.execution.apply()
-    shards = plan(config).shards
-    check_output(config, shards)
-    done = ingest(shards, config)
-    check_content(config, done.fetched)
+    planned = plan(config)
+    if not planned.shards:
+        return stand(planned, config)
+    done = ingest(planned.shards, earlier(planned.generation, config), config)
     named = [name(place, done.decided, done.known, config) for place in places_to_name(done.decided)]
-    tokenizer = vocabulary(done.pieces, done.settled, config)
+    tokenizer = vocabulary(planned.generation, done.pieces, done.settled, config)
     arranged = order(done.measured, done.settled, config)
     tokenized = [
         tokenize(place, report, done.settled, tokenizer, arranged, config) for place, report in enumerate(done.pieces)
     ]
-    planned = layout(tokenized, arranged, config)
-    packed = [pack(piece, tokenized, tokenizer, config) for piece in planned.pieces]
-    uploaded = [upload(file, [packed[number] for number in file.pieces], tokenizer, config) for file in planned.files]
+    laid = layout(planned.generation, tokenized, arranged, config)
+    packed = [pack(piece, tokenized, tokenizer, config) for piece in laid.pieces]
+    uploaded = [
+        upload(planned.generation, file, [packed[number] for number in file.pieces], tokenizer, config)
+        for file in laid.files
+    ]
     return publish(
         Results(
+            generation=planned.generation,
             shards=done.shards,
+            removed=planned.removed,
             fetched=done.fetched,
             cleaned=done.cleaned,
+            signed=done.signed,
             decided=done.decided,
             named=named,
             trimmed=done.trimmed,
             tokenizer=tokenizer,
             tokenized=tokenized,
+            layout=laid,
+            packed=packed,
             uploaded=uploaded,
             failed=done.failed,
         ),

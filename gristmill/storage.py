@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
 
-from gristmill.errors import ConfigError, GristmillError, NoSpaceError, StorageError
+from gristmill.errors import ConfigError, GristmillError, NoSpaceError, OccupiedError, StorageError
 from gristmill.types import Artifact
 
 TEMPORARY = ".tmp-"
@@ -117,7 +117,7 @@ class Writer:
                 os.link(self._temporary, self.path)
             except FileExistsError:
                 if digest(self.path) != wrote:
-                    raise ConfigError(
+                    raise OccupiedError(
                         f"{self.path} exists with other bytes; choose another --output, or remove that data set"
                     ) from None
             self._temporary.unlink()
@@ -160,17 +160,23 @@ def publish(parts: list[Path], target: Path, prefix: bytes = b"") -> Artifact:
     """Join ``prefix`` and ``parts`` into ``target``: written beside it, synced, read back and hashed, then named.
 
     Never replaces a file: a target that holds the same bytes is left alone, so a repeated publish is harmless. Raises
-    ``ConfigError`` when it holds others, ``StorageError`` when the disk gives back something else than was written.
+    ``OccupiedError`` when it holds others, ``StorageError`` when the disk gives back something else than was written.
     """
     make_folder(target.parent)
     with Writer(target) as out:
         out.write(prefix)
-        for part in parts:
-            with translated(part), part.open("rb") as file:
-                while block := file.read(COPY_BYTES):
-                    out.write(block)
+        for block in blocks(parts):
+            out.write(block)
         out.close_as_new()
     return out.artifact
+
+
+def blocks(parts: list[Path]) -> Iterator[bytes]:
+    """The bytes of files one after the other, a block at a time."""
+    for part in parts:
+        with translated(part), part.open("rb") as file:
+            while block := file.read(COPY_BYTES):
+                yield block
 
 
 def swap(target: Path, data: bytes, before: bytes | None) -> None:

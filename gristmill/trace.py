@@ -178,11 +178,12 @@ class _Tracer:
     def _kept_text(self, row: dict[str, Any]) -> str:
         """The document of this input, the line of an evaluation file or the document of earlier data."""
         if row["kept_shard"] is not None:
-            (shard,) = _shards_of(self._manifest, self._config, {row["kept_shard"]})
-            return _Tracer(self._place, self._manifest, self._config, shard).text(row["kept_id"])
+            for shard in _shards_of(self._manifest, self._config, {row["kept_shard"]}):
+                return _Tracer(self._place, self._manifest, self._config, shard).text(row["kept_id"])
+            return ""  # its file is gone, or another one has its name
         if CONTAMINATED in row["reason"]:
             return _line(row["kept_id"])
-        return recalled_text(row["kept_id"], self._config) if row["kept_id"] else ""
+        return recalled_text(row["kept_id"], [*self._config.against, self._place.uri]) if row["kept_id"] else ""
 
 
 def _hits(documents: pa.RecordBatch, document: str) -> Iterator[pa.RecordBatch]:

@@ -41,7 +41,7 @@ class ShardRef(Value, frozen=True, kw_only=True):
     size: int
     """Bytes that the stage will read (compressed size for compressed files)."""
     identity: str
-    """Changes when the content may have changed (size and mtime on disk, ETag and version on S3)."""
+    """Changes when the content may have changed (size and sha256 on disk, ETag and version on S3)."""
     part: dict[str, int] | None = None
     """``None``: the whole file; ``{"start", "stop"}``: a half-open range of bytes or row groups."""
     take: dict[str, int] | None = None
@@ -117,7 +117,12 @@ class StageReport(Value, frozen=True, kw_only=True):
 class Plan(Value, frozen=True, kw_only=True):
     """What a run will read, and what it needs on disk."""
 
+    generation: int
+    """Of the data set, from 1: what is published already is never touched by a later one."""
     shards: list[ShardRef]
+    """What is new, numbered on from the shards of earlier generations; empty when there is nothing to do."""
+    removed: list[int]
+    """Shards of earlier generations that are no longer in the input."""
     done: dict[str, int]
     """Per stage: input shards whose output stands already."""
     text_bytes: int
@@ -127,6 +132,15 @@ class Plan(Value, frozen=True, kw_only=True):
     work_free: int | None
     """``None`` where the place has no limit to speak of."""
     output_free: int | None
+
+
+def file_name(path: str, generation: int) -> str:
+    """The name of a published file in a generation: ``train.bin``, then ``train-g00002.bin``."""
+    if generation == 1:
+        return path
+    folder, slash, name = path.rpartition("/")
+    stem, dot, suffix = name.partition(".")
+    return f"{folder}{slash}{stem}-g{generation:05d}{dot}{suffix}"
 
 
 class Boundary(Value, frozen=True, kw_only=True):
@@ -189,6 +203,7 @@ class PublishedFile(Value, frozen=True, kw_only=True):
     """Relative to the output, with forward slashes."""
     format: str
     split: str
+    generation: int
     bytes: int
     sha256: str
     documents: int
@@ -233,6 +248,12 @@ class SourceShard(Value, frozen=True, kw_only=True):
     source: str
     uri: str
     part: dict[str, int] | None
+    identity: str
+    """Of the stored bytes when they were read; another one makes it a new shard."""
+    generation: int
+    """In which it was read."""
+    signed: list[str]
+    """Fingerprints of its pieces' signatures in the work area."""
     sha256: str
     """Of the text of all documents read, in order; independent of compression and file format."""
     documents: int
@@ -260,11 +281,29 @@ class TokenizerRecord(Value, frozen=True, kw_only=True):
     documents_different: int = 0
 
 
+class Generation(Value, frozen=True, kw_only=True):
+    """What one run added to a data set."""
+
+    number: int
+    code_version: str
+    config_fingerprint: str
+    shards: int
+    """Input shards read."""
+    documents: int
+    tokens: int
+    removed: list[int]
+    """Input shards of earlier generations that were no longer in the input."""
+    tombstones: str
+    """Path of the list of their documents in published files; empty where none was asked for."""
+
+
 class Manifest(Value, frozen=True, kw_only=True):
     """The last file written: its existence means that the data set is whole."""
 
     manifest_version: int
     dataset: str
+    generations: list[Generation]
+    """All of them, this one last; the other fields speak of them together."""
     code_version: str
     config: dict[str, Any]
     """As a configuration file would hold it, every default written out."""

@@ -6,10 +6,10 @@ from gristmill import workers
 from gristmill.config import PrepareConfig
 from gristmill.stages import decide as deciding
 from gristmill.stages import find as finding
+from gristmill.stages import generations, spans
 from gristmill.stages import name as naming
 from gristmill.stages import recall as recalling
 from gristmill.stages import sign as signing
-from gristmill.stages import spans
 from gristmill.stages.records import priorities_of, ranks_of
 from gristmill.types import Search, StageReport, Value
 from tasks.ingest import Ingested
@@ -19,6 +19,7 @@ from tasks.run import OPTIONS, Reports, all_done, in_worker, watch
 class Deduplicated(Value, frozen=True, kw_only=True):
     """The verdict on all pieces, the copies by name, and what is left to be tokenized."""
 
+    generation: int
     decided: StageReport
     named: list[StageReport]
     trimmed: list[StageReport]
@@ -76,7 +77,7 @@ def name(
 
 def drop_duplicates(ingested: Ingested, config: PrepareConfig) -> Deduplicated:
     """Fan out over the searches, decide, and name what was dropped."""
-    earlier = sign_earlier(config)
+    earlier = sign_earlier(ingested.plan.generation, config)
     signed = Reports(reports=[*ingested.signed, *earlier])
     priorities = priorities_of(ingested.plan.shards, ingested.signed, earlier, config)
     ranks = ranks_of(priorities)
@@ -91,6 +92,7 @@ def drop_duplicates(ingested: Ingested, config: PrepareConfig) -> Deduplicated:
     named = name_copies(decided, signed, config)
     trimmed = drop_spans(ingested.cleaned, decided, ranks[: len(ingested.cleaned)], config)
     return Deduplicated(
+        generation=ingested.plan.generation,
         decided=decided,
         named=named,
         trimmed=trimmed,
@@ -145,15 +147,16 @@ def recall(output: str, path: str, number: int, config: PrepareConfig) -> StageR
     return workers.call(signing.sign, shard=recalling.earlier_shard(number), cleaned=recalled, config=config)
 
 
-def sign_earlier(config: PrepareConfig) -> list[StageReport]:
-    """Signatures of the published files that new documents are held against."""
+def sign_earlier(generation: int, config: PrepareConfig) -> list[StageReport]:
+    """Signatures of what new documents are held against: published files, and earlier generations."""
+    before = generations.earlier(generation, config)
     calls = [
         {"output": output, "path": path, "number": number, "config": config}
-        for number, (output, path) in enumerate(recalling.earlier_files(config))
+        for number, (output, path) in enumerate(recalling.earlier_files(config, before.files))
     ]
     if calls:
         watch.board.begin("recall", len(calls))
-    return all_done(recall, calls, config)
+    return [*all_done(recall, calls, config), *before.signed]
 
 
 def drop_spans(

@@ -5,7 +5,6 @@ from prefect import task
 from gristmill.config import PrepareConfig
 from gristmill.errors import InputError
 from gristmill.stages.fetch import check_quarantined, check_usable
-from gristmill.stages.publish import check_content
 from gristmill.types import Plan, ShardRef, StageReport, Value, part_name
 from tasks.clean import clean
 from tasks.fetch import fetch
@@ -61,7 +60,6 @@ def ingest(plan: Plan, config: PrepareConfig) -> Ingested:
     check_usable(len(results), failed)
     fetched = [reports["fetched"] for reports in used.values()]
     check_quarantined(fetched, config)
-    check_content(config, fetched)
     pieces = sorted([*_small(used), *_big(used, plan, config)], key=_order)
     return Ingested(
         plan=plan,

@@ -4,7 +4,6 @@ from prefect import task
 
 from gristmill.config import PrepareConfig
 from gristmill.stages import plan as stage
-from gristmill.stages.publish import check_output
 from gristmill.stages.vocabulary import check_tokenizer
 from gristmill.types import Plan
 from tasks.run import OPTIONS
@@ -12,10 +11,9 @@ from tasks.run import OPTIONS
 
 @task(name="plan", task_run_name="plan", tags={"plan"}, **OPTIONS)
 def plan(config: PrepareConfig) -> Plan:
-    """Every input shard in global order; refuses a run that cannot fit on the disk or would mix data sets."""
+    """Every new input shard in global order; refuses a run that cannot fit on the disk or would mix data sets."""
     config.check_rules()
     planned = stage.plan(config)
-    check_output(config, planned.shards)
     check_tokenizer(config)
     stage.check_space(planned, config)
     return planned

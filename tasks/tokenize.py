@@ -14,15 +14,23 @@ from tasks.run import OPTIONS, Reports, all_done, in_worker, watch
 class Tokenized(Value, frozen=True, kw_only=True):
     """Reports of the shards in use, in order, and what their ids were made with."""
 
+    generation: int
     tokenizer: StageReport
     arranged: StageReport
     shards: list[StageReport]
 
 
 @task(name="vocabulary", task_run_name="vocabulary", tags={"vocabulary", "tokenize"}, **OPTIONS)
-def vocabulary(cleaned: Reports, decided: StageReport, config: PrepareConfig) -> StageReport:
+def vocabulary(generation: int, cleaned: Reports, decided: StageReport, config: PrepareConfig) -> StageReport:
     """Copy the tokenizer, or train it."""
-    return in_worker("vocabulary", vocabularies.vocabulary, config, cleaned=cleaned.reports, decided=decided)
+    return in_worker(
+        "vocabulary",
+        vocabularies.vocabulary,
+        config,
+        generation=generation,
+        cleaned=cleaned.reports,
+        decided=decided,
+    )
 
 
 @task(name="order", task_run_name="order", tags={"order", "tokenize"}, **OPTIONS)
@@ -59,9 +67,9 @@ def tokenize_shards(dropped: Deduplicated, config: PrepareConfig) -> Tokenized:
     watch.board.begin("vocabulary", 1)
     watch.board.begin("order", 1)
     watch.board.begin("tokenize", len(dropped.pieces))
-    tokenizer = vocabulary(pieces, settled, config)
+    tokenizer = vocabulary(dropped.generation, pieces, settled, config)
     arranged = order(Reports(reports=dropped.measured), settled, config)
     common = {"decided": settled, "tokenizer": tokenizer, "arranged": arranged, "config": config}
     calls = [{"place": place, "cleaned": cleaned, **common} for place, cleaned in enumerate(dropped.pieces)]
     shards = all_done(tokenize, calls, config)
-    return Tokenized(tokenizer=tokenizer, arranged=arranged, shards=shards)
+    return Tokenized(generation=dropped.generation, tokenizer=tokenizer, arranged=arranged, shards=shards)

@@ -11,9 +11,19 @@ from tasks.tokenize import Tokenized
 
 
 @task(name="upload", task_run_name="upload-{file.format}-{file.index:05d}", tags={"upload"}, **OPTIONS)
-def upload(file: PlannedFile, packed: Reports, tokenizer: StageReport, config: PrepareConfig) -> StageReport:
+def upload(
+    generation: int, file: PlannedFile, packed: Reports, tokenizer: StageReport, config: PrepareConfig
+) -> StageReport:
     """One output file, recounted from its published bytes."""
-    return in_worker("upload", stage.upload, config, file=file, packed=packed.reports, tokenizer=tokenizer)
+    return in_worker(
+        "upload",
+        stage.upload,
+        config,
+        generation=generation,
+        file=file,
+        packed=packed.reports,
+        tokenizer=tokenizer,
+    )
 
 
 def upload_files(packed: Packed, tokenized: Tokenized, config: PrepareConfig) -> list[StageReport]:
@@ -21,6 +31,7 @@ def upload_files(packed: Packed, tokenized: Tokenized, config: PrepareConfig) ->
     watch.board.begin("upload", len(packed.layout.files))
     calls = [
         {
+            "generation": tokenized.generation,
             "file": file,
             "packed": Reports(reports=[packed.pieces[number] for number in file.pieces]),
             "tokenizer": tokenized.tokenizer,

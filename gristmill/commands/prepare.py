@@ -23,7 +23,6 @@ from gristmill.manifest import MANIFEST, exists, read_manifest
 from gristmill.reporting.summary import warnings
 from gristmill.reporting.tables import published_rows
 from gristmill.stages.plan import check_space, plan
-from gristmill.stages.publish import check_output
 from gristmill.stages.vocabulary import check_tokenizer
 from gristmill.types import Manifest, Plan
 
@@ -139,7 +138,6 @@ def _check(options: argparse.Namespace) -> int:
     if options.config is not None and "sources" not in config.model_fields_set:
         print(f"{options.config} names no sources: the documentation of this Python is the corpus", file=sys.stderr)
     planned = plan(config)
-    check_output(config, planned.shards)
     if options.dry_run:
         show_plan(planned, config)
     config.check_rules()
@@ -191,7 +189,11 @@ def show_plan(planned: Plan, config: PrepareConfig) -> None:
     done = ", ".join(f"{stage} {count}" for stage, count in planned.done.items())
     console.print(f"done      {done} of {len(planned.shards)} shards")
     if exists(config.destination):
-        console.print("published already: a run would check it and change nothing")
+        console.print(
+            f"published already; a run would add generation {planned.generation}"
+            if planned.shards
+            else "published already: a run would change nothing"
+        )
 
 
 def show(manifest: Manifest, config: PrepareConfig) -> None:

@@ -8,59 +8,76 @@ import msgspec
 
 from gristmill import places, storage
 from gristmill.config import PrepareConfig
-from gristmill.reporting.summary import summary
 from gristmill.stages.clean import SAMPLES
 from gristmill.stages.results import Results
-from gristmill.types import AttachedFile, Manifest, StageReport
+from gristmill.types import AttachedFile, StageReport, file_name
+
+Content = list[Path] | bytes
+"""What a file is to hold: bytes, or those of files of the work area."""
 
 
-def attachments(results: Results, config: PrepareConfig, manifest: Manifest) -> dict[str, Path | bytes]:
-    """Every small file by its path in the output: its bytes, or the file of the work area that holds them."""
+def attachments(results: Results, config: PrepareConfig) -> dict[str, Content]:
+    """Every further file of the generation by its path in the output."""
     return {
-        **{f"tokenizer/{name}": places.here(artifact) for name, artifact in results.tokenizer.artifacts.items()},
+        **{f"tokenizer/{name}": [places.here(artifact)] for name, artifact in results.tokenizer.artifacts.items()},
         **_sidecars(results.tokenizer, config),
         **_quarantine(results.fetched),
         **_duplicates(results),
         **_rejected(results),
-        "report/summary.md": summary(manifest).encode(),
+        **_documents(results),
     }
 
 
-def attached(path: str, content: Path | bytes) -> AttachedFile:
-    """The manifest's row for a small file."""
-    if isinstance(content, Path):
-        return AttachedFile(path=path, bytes=content.stat().st_size, sha256=storage.digest(content))
-    return AttachedFile(path=path, bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
+def attached(path: str, content: Content) -> AttachedFile:
+    """The manifest's row for a further file."""
+    digest, nbytes = hashlib.sha256(), 0
+    for block in [content] if isinstance(content, bytes) else storage.blocks(content):
+        digest.update(block)
+        nbytes += len(block)
+    return AttachedFile(path=path, bytes=nbytes, sha256=digest.hexdigest())
 
 
-def _sidecars(tokenizer: StageReport, config: PrepareConfig) -> dict[str, Path | bytes]:
+def _documents(results: Results) -> dict[str, Content]:
+    """For each published file its documents in order, as ``DOCUMENT`` records of the input shard and the length."""
+    return {
+        f"documents/{file.format}/{file.path}": [
+            places.here(results.packed[number].artifacts["documents"]) for number in file.pieces
+        ]
+        for file in results.layout.files
+    }
+
+
+def _sidecars(tokenizer: StageReport, config: PrepareConfig) -> dict[str, Content]:
     folder = next(places.here(artifact) for artifact in tokenizer.artifacts.values()).parent
     return {
         f"{format.kind()}/{name}": data for format in config.formats for name, data in format.sidecars(folder).items()
     }
 
 
-def _quarantine(fetched: list[StageReport]) -> dict[str, Path | bytes]:
+def _quarantine(fetched: list[StageReport]) -> dict[str, Content]:
     return {
-        f"report/quarantine/shard-{report.shard:05d}.jsonl.zst": places.here(report.artifacts["quarantine"])
+        f"report/quarantine/shard-{report.shard:05d}.jsonl.zst": [places.here(report.artifacts["quarantine"])]
         for report in fetched
         if "quarantine" in report.artifacts
     }
 
 
-def _duplicates(results: Results) -> dict[str, Path | bytes]:
+def _duplicates(results: Results) -> dict[str, Content]:
     named = {report.name: report.artifacts["duplicates"] for report in results.named}
     trimmed = {
         f"{report.name}-parts": report.artifacts["parts"] for report in results.trimmed if report.details["touched"]
     }
-    return {f"report/duplicates/{name}.parquet": places.here(artifact) for name, artifact in (named | trimmed).items()}
+    return {
+        f"report/duplicates/{name}.parquet": [places.here(artifact)] for name, artifact in (named | trimmed).items()
+    }
 
 
-def _rejected(results: Results) -> dict[str, Path | bytes]:
+def _rejected(results: Results) -> dict[str, Content]:
     """For each rule that drops documents the first few of each source and reason."""
     found: dict[str, dict[tuple[str, str], list[bytes]]] = {}
+    shards = {shard.index: shard for shard in results.shards}
     for cleaned in results.cleaned:
-        shard = results.shards[cleaned.shard]
+        shard = shards[cleaned.shard]
         for row in cleaned.details["rules"]:
             for reason, samples in row["samples"].items():
                 kept = found.setdefault(row["rule"], {}).setdefault((shard.source, reason), [])
@@ -68,6 +85,8 @@ def _rejected(results: Results) -> dict[str, Path | bytes]:
                 lines = [msgspec.json.encode({**place, **sample}) for sample in samples]
                 kept += lines[: SAMPLES - len(kept)]
     return {
-        f"report/rejected/{rule}.jsonl": b"\n".join([*itertools.chain(*table.values()), b""])
+        file_name(f"report/rejected/{rule}.jsonl", results.generation): b"\n".join(
+            [*itertools.chain(*table.values()), b""]
+        )
         for rule, table in found.items()
     }

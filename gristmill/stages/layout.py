@@ -5,13 +5,14 @@ from collections import Counter
 from gristmill.config import PrepareConfig
 from gristmill.errors import InputError
 from gristmill.formats.base import Format, OutputFile
-from gristmill.types import Layout, Piece, PlannedFile, StageReport
+from gristmill.types import Layout, Piece, PlannedFile, StageReport, file_name
 
 
-def layout(tokenized: list[StageReport], arranged: StageReport, config: PrepareConfig) -> Layout:
-    """The published files of every format, train before val, and their pieces in stream order.
+def layout(generation: int, tokenized: list[StageReport], arranged: StageReport, config: PrepareConfig) -> Layout:
+    """The files of a generation of every format, train before val, and their pieces in stream order. A later generation
+    has none where nothing of what arrived is new.
 
-    Raises ``InputError`` when there is nothing to put in one.
+    Raises ``InputError`` when the first one has none.
     """
     documents: Counter[int] = Counter()
     tokens: Counter[int] = Counter()
@@ -33,14 +34,14 @@ def layout(tokenized: list[StageReport], arranged: StageReport, config: PrepareC
                 PlannedFile(
                     index=len(files),
                     format=format.kind(),
-                    path=file.path,
+                    path=file_name(file.path, generation),
                     split=file.split,
                     pieces=[piece.index for piece in found],
                     tokens=file.stop - file.start,
                 )
             )
             pieces.extend(found)
-    if not files:
+    if not files and generation == 1:
         raise InputError("no document is left to publish: the tokenizer gives none of them any id", "bad_ids")
     return Layout(files=files, pieces=pieces)
 

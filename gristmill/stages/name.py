@@ -45,7 +45,7 @@ def name(place: int, decided: StageReport, signed: list[StageReport], config: Pr
     determined = {"verdict": decided.fingerprint, "place": place, "shards": shards}
 
     def produce(folder: Path, key: str) -> StageReport:
-        names = _Names(place, signed, len(decided.details["documents"]), config)
+        names = _Names(place, signed, config)
         found = verdict(place, decided)
         with (
             storage.Writer(folder / "duplicates.parquet") as out,
@@ -74,8 +74,7 @@ def name(place: int, decided: StageReport, signed: list[StageReport], config: Pr
 class _Names:
     """Rows of the ledger of copies of one piece."""
 
-    def __init__(self, place: int, signed: list[StageReport], pieces: int, config: PrepareConfig) -> None:
-        self._pieces = pieces
+    def __init__(self, place: int, signed: list[StageReport], config: PrepareConfig) -> None:
         self._own = signed[place]
         self._signed = signed
         self.reasons = reasons_of(config)
@@ -98,7 +97,8 @@ class _Names:
         """``DUPLICATES`` rows for ``VERDICT`` records."""
         own = np.full(len(rows), self._own.shard, np.uint32)
         shard_of = np.array([report.shard for report in self._signed], np.uint32)
-        none = rows["kept_place"] >= self._pieces
+        recalled = np.array([*(report.details["recalled"] for report in self._signed), True])
+        none = recalled[np.minimum(rows["kept_place"], len(self._signed))]
         kept_shards = numbers(shard_of[np.where(none, 0, rows["kept_place"])], none)
         columns = [
             strings(_ids(self._own, rows["row"])),

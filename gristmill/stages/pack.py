@@ -18,6 +18,9 @@ WRITE_DOCUMENTS = 4096
 
 BOUNDARY_EVERY = 1000
 
+DOCUMENT = np.dtype([("shard", "<u4"), ("length", "<u4")])
+"""A document in publishing order: its input shard, and its ids without EOT."""
+
 
 class _Members:
     """Documents of a bucket in publishing order: which shard's ids, where, how many."""
@@ -27,11 +30,11 @@ class _Members:
 
 
 def pack(piece: Piece, tokenized: list[StageReport], tokenizer: StageReport, config: PrepareConfig) -> StageReport:
-    """Write ``tokens``: ids ``piece.start .. piece.stop`` of the bucket's stream, EOT included. ``details`` holds the
-    number of ``documents`` that start in it and some ``boundaries`` relative to it."""
+    """Write ``tokens``: ids ``piece.start .. piece.stop`` of the bucket's stream, EOT included; ``documents``, a
+    ``DOCUMENT`` for each that starts in it. ``details`` holds some ``boundaries`` relative to it."""
     format = config.format(piece.format)
     determined = {
-        "tokens": [report.fingerprint for report in tokenized],
+        "tokens": [[report.shard, report.fingerprint] for report in tokenized],
         "range": [piece.bucket, piece.start, piece.stop],
         "eot": format.eot,
         "packing": config.packing.identity(),
@@ -51,6 +54,7 @@ def pack(piece: Piece, tokenized: list[StageReport], tokenizer: StageReport, con
         boundaries = [
             Boundary(document=number, token=int(inside[number])) for number in range(0, len(inside), BOUNDARY_EVERY)
         ]
+        documents = _documents(members, slice(*np.searchsorted(starts, [piece.start, piece.stop])), tokenized)
         return StageReport(
             stage="pack",
             shard=piece.index,
@@ -58,7 +62,10 @@ def pack(piece: Piece, tokenized: list[StageReport], tokenizer: StageReport, con
             docs_in=len(inside),
             docs_out=len(inside),
             tokens=out.nbytes // dtype.itemsize,
-            artifacts={"tokens": out.artifact},
+            artifacts={
+                "tokens": out.artifact,
+                "documents": storage.write(folder / "documents", documents.tobytes()),
+            },
             details={"boundaries": msgspec.to_builtins(boundaries)},
         )
 
@@ -80,6 +87,13 @@ def _members(bucket: int, tokenized: list[StageReport]) -> _Members:
     key, row, offset, length, shard = (np.concatenate(parts) for parts in columns)
     order = np.lexsort((offset, row, shard, key))
     return _Members(shard[order], offset[order].astype(np.int64), length[order].astype(np.int64))
+
+
+def _documents(members: _Members, chosen: slice, tokenized: list[StageReport]) -> np.ndarray:
+    shard_of = np.array([report.shard for report in tokenized], np.uint32)
+    found = np.empty(len(members.shard[chosen]), DOCUMENT)
+    found["shard"], found["length"] = shard_of[members.shard[chosen]], members.length[chosen]
+    return found
 
 
 def _starts(members: _Members, eot: int) -> np.ndarray:

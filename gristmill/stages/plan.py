@@ -1,12 +1,11 @@
 """List the input, number it, and see what it needs and what is done already."""
 
-import msgspec
-
 from gristmill import ledger, places
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, NoSpaceError
 from gristmill.places import Place
 from gristmill.stages import clean, fetch
+from gristmill.stages.generations import arrivals
 from gristmill.types import Plan, ShardRef
 
 EXPANSION = {".gz": 4, ".zst": 5, ".bz2": 5, ".xz": 6, ".parquet": 3}
@@ -20,19 +19,20 @@ OUTPUT_SHARE = 0.75
 
 
 def plan(config: PrepareConfig) -> Plan:
-    """The shards of all sources in global order, with the disk budget.
+    """What has arrived since the data set was last published, in global order, with the disk budget.
 
-    Raises ``InputError`` when a source has nothing to read.
+    Raises ``InputError`` when a source has nothing to read, ``ConfigError`` when the output holds something else.
     """
-    shards: list[ShardRef] = []
-    for source in config.sources:
-        for shard in source.planned():
-            shards.append(msgspec.structs.replace(shard, index=len(shards)))
+    found = listed(config)
+    arrived = arrivals(found, config)
+    shards = arrived.shards
     text = sum(expected_text(shard) for shard in shards)
     work, output = places.at(config.execution.work), places.at(config.destination)
-    _check_outside(shards, [work, output])
+    _check_outside(found, [work, output])
     return Plan(
+        generation=arrived.generation,
         shards=shards,
+        removed=arrived.removed,
         done=done(shards, config),
         text_bytes=text,
         work_bytes=int(text * WORK_SHARE),
@@ -40,6 +40,11 @@ def plan(config: PrepareConfig) -> Plan:
         work_free=work.free_bytes(),
         output_free=output.free_bytes(),
     )
+
+
+def listed(config: PrepareConfig) -> list[ShardRef]:
+    """Every shard of all sources, in global order; their numbers are those within each source."""
+    return [shard for source in config.sources for shard in source.planned()]
 
 
 def _check_outside(shards: list[ShardRef], folders: list[Place]) -> None:

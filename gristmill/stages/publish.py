@@ -1,93 +1,108 @@
 """Write the manifest, last, after everything that it lists is in place and adds up."""
 
-from pathlib import Path
-
 import msgspec
 
-from gristmill import places
+from gristmill import ledger, places
 from gristmill.config import PrepareConfig
-from gristmill.errors import ConfigError, VerificationError
-from gristmill.manifest import MANIFEST, exists, read_manifest, seal
-from gristmill.stages.attachments import attached, attachments
-from gristmill.stages.results import Results, manifest_of
+from gristmill.errors import ConfigError, StorageError, VerificationError
+from gristmill.manifest import read_manifest, seal
+from gristmill.reporting.summary import summary
+from gristmill.stages.attachments import Content, attached, attachments
+from gristmill.stages.generations import finish, latest, point, put
+from gristmill.stages.results import Results, joined, manifest_of, nothing
+from gristmill.stages.tombstones import tombstones
 from gristmill.stages.upload import published_file
-from gristmill.types import Manifest, PublishedFile, ShardRef, SourceShard, StageReport
-
-
-def check_output(config: PrepareConfig, shards: list[ShardRef]) -> None:
-    """Raises ``ConfigError`` when the output holds another data set, this one made from other input or rules, or files
-    of unknown origin."""
-    output = config.destination
-    if not exists(output):
-        _check_unpublished(config)
-        return
-    found = read_manifest(output)
-    remedy = "choose another --output"
-    if found.dataset != config.dataset:
-        raise ConfigError(f"{output} holds data set {found.dataset!r}, not {config.dataset!r}; {remedy}")
-    changed = sorted(key for key, part in config.parts().items() if part != found.config_parts.get(key))
-    if changed:
-        raise ConfigError(f"{output} holds {found.dataset!r} made with other {', '.join(changed)}; {remedy}")
-    before = {_place(shard) for shard in found.source_shards}
-    now = {_place(shard) for shard in shards}
-    if before != now:
-        raise ConfigError(
-            f"{output} holds {found.dataset!r} made from {len(before)} input shards, now there are {len(now)} "
-            f"(different: {min(before ^ now)}); {remedy}"
-        )
-
-
-def check_content(config: PrepareConfig, fetched: list[StageReport]) -> None:
-    """Raises ``ConfigError`` when the output holds this data set made from other content of the same files."""
-    output = config.destination
-    if not exists(output):
-        return
-    before = {shard.index: shard for shard in read_manifest(output).source_shards}
-    for report in fetched:
-        if before[report.shard].sha256 != report.details["content_sha256"]:
-            raise ConfigError(
-                f"{output} was made from another content of {before[report.shard].uri}; choose another --output"
-            )
-
-
-def _check_unpublished(config: PrepareConfig) -> None:
-    """Without a manifest, files may only be there from a run that was stopped, and that one had packed before."""
-    output = places.at(config.destination)
-    found = [name for format in config.formats for name in output.names(format.kind())]
-    if found and not places.at(config.execution.work).names("pack"):
-        raise ConfigError(
-            f"{output.where(found[0])} belongs to no finished data set; remove it, or choose another --output"
-        )
-
-
-def _place(shard: ShardRef | SourceShard) -> str:
-    return shard.uri if shard.part is None else f"{shard.uri} [{shard.part['start']}:{shard.part['stop']}]"
+from gristmill.types import Manifest, Plan, PublishedFile, file_name
 
 
 def publish(results: Results, config: PrepareConfig) -> Manifest:
-    """Check that all counts add up, put the small files in place, clear away what a kill left, write ``manifest.json``
+    """Check that all counts add up, put the further files in place, clear away what a kill left, write the manifest
     last and return it.
 
-    Raises ``VerificationError`` when published counts differ from the reports, ``ConfigError`` before anything is
-    written when the output is finished and says something else.
+    Raises ``VerificationError`` when published counts differ from the reports, ``ConfigError`` when the generation is
+    finished and says something else.
     """
-    output = places.at(config.destination)
-    output.sweep()  # of a run that was killed while it published
+    places.at(config.destination).sweep()  # of a run that was killed while it published
     files = [published_file(report) for report in results.uploaded]
     _check_counts(files, results, config)
-    manifest = manifest_of(files, results, config)
-    small = attachments(results, config, manifest)
-    listed = [attached(path, content) for path, content in sorted(small.items())]
-    manifest = seal(msgspec.structs.replace(manifest, attachments=listed))
-    if exists(output.uri) and read_manifest(output.uri) != manifest:
-        raise ConfigError(f"{output.uri} is finished and was made from other input; choose another --output")
-    for path, content in small.items():
-        if isinstance(content, Path):
-            output.publish(path, [content])
-        else:
-            output.publish(path, [], content)
-    output.publish(MANIFEST, [], msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n")
+    before = latest(config.destination)
+    if before is not None and len(before.generations) >= results.generation:
+        return _again(before, files, results, config)
+    added = manifest_of(files, results, config)
+    manifest = added if before is None else joined(before, added)
+    _check_there(results)
+    return _finished(manifest, before, results.removed, attachments(results, config), config)
+
+
+def _finished(
+    manifest: Manifest,
+    before: Manifest | None,
+    removed: list[int],
+    further: dict[str, Content],
+    config: PrepareConfig,
+) -> Manifest:
+    """Put the further files of a generation in place, then its manifest."""
+    number = len(manifest.generations)
+    if removed and config.on_removed == "tombstone":
+        name = file_name("tombstones/removed.json", number)
+        further[name] = tombstones(removed, manifest, config)
+        manifest = _entombed(manifest, name)
+    further[file_name("report/summary.md", number)] = summary(manifest).encode()
+    listed = {entry.path: entry for entry in before.attachments} if before else {}
+    listed |= {path: attached(path, content) for path, content in further.items()}
+    manifest = seal(msgspec.structs.replace(manifest, attachments=[listed[path] for path in sorted(listed)]))
+    _put(further, config)
+    finish(manifest, config)
     return manifest
+
+
+def stand(planned: Plan, config: PrepareConfig) -> Manifest:
+    """Nothing has arrived: the data set as it is, its last steps taken where a kill prevented them. Where input is gone
+    and tombstones are asked for, a generation of nothing else."""
+    found = latest(config.destination)
+    assert found is not None, "a first generation always has something to do"
+    if planned.removed and config.on_removed == "tombstone":
+        return _finished(joined(found, nothing(planned, found)), found, planned.removed, {}, config)
+    point(found, config)
+    return read_manifest(config.destination)
+
+
+def _again(before: Manifest, files: list[PublishedFile], results: Results, config: PrepareConfig) -> Manifest:
+    """A generation whose files were lost is the same again, or it is an error."""
+    listed = [file for file in before.files if file.generation == results.generation]
+    if files != listed:
+        raise ConfigError(
+            f"{config.destination}: generation {results.generation} is finished and was made from other input; "
+            "choose another --output"
+        )
+    wanted = {entry.path: entry for entry in before.attachments}
+    further = {path: content for path, content in attachments(results, config).items() if path in wanted}
+    for path, content in further.items():
+        if attached(path, content) != wanted[path]:
+            raise ConfigError(f"{config.destination}: {path} is finished and was made from other input")
+    _put(further, config)
+    point(before, config)
+    return read_manifest(config.destination)
+
+
+def _put(further: dict[str, Content], config: PrepareConfig) -> None:
+    for path, content in further.items():
+        if isinstance(content, bytes):
+            put(path, [], content, config)
+        else:
+            put(path, content, b"", config)
+
+
+def _entombed(manifest: Manifest, name: str) -> Manifest:
+    *others, last = manifest.generations
+    return msgspec.structs.replace(manifest, generations=[*others, msgspec.structs.replace(last, tombstones=name)])
+
+
+def _check_there(results: Results) -> None:
+    """Another run on the same output, with other input, may have replaced what this one put there."""
+    for report in results.uploaded:
+        if not ledger.is_whole(report.artifacts["file"]):
+            raise StorageError(f"{report.artifacts['file'].uri}: changed by another run")
 
 
 def _check_counts(files: list[PublishedFile], results: Results, config: PrepareConfig) -> None:

@@ -1,7 +1,7 @@
 """Published documents as text again, from their tokens: what earlier data is compared by."""
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,9 +20,12 @@ from gristmill.types import DOCUMENT_SCHEMA, Manifest, PublishedFile, ShardRef, 
 BATCH_DOCUMENTS = 1024
 
 
-def earlier_files(config: PrepareConfig) -> list[tuple[str, str]]:
-    """(output, path) of every published file that new documents are held against."""
-    return [(output, path) for output in config.against for path in document_files(output)]
+def earlier_files(config: PrepareConfig, forgotten: Sequence[str] = ()) -> list[tuple[str, str]]:
+    """(output, path) of every published file that new documents are held against: of other data sets, and those of
+    this one that are ``forgotten``."""
+    own = [path for path in document_files(config.destination) if path in forgotten] if forgotten else []
+    others = [(output, path) for output in config.against for path in document_files(output)]
+    return others + [(config.destination, path) for path in own]
 
 
 def earlier_shard(number: int) -> ShardRef:
@@ -73,17 +76,18 @@ def recall(output: str, path: str, number: int, config: PrepareConfig) -> StageR
     return ledger.run(config.execution.work, "recall", number, determined, produce)
 
 
-def recalled_text(name: str, config: PrepareConfig) -> str:
-    """The text of the earlier document that ``recall`` gave this id; raises ``InputError`` when it is not there."""
-    file_name, _, place = name.rpartition("#")
-    for output, path in earlier_files(config):
+def recalled_text(name: str, outputs: list[str]) -> str:
+    """The text of the earlier document of one of the data sets that ``recall`` gave this id; raises ``InputError`` when
+    it is not there."""
+    file_name, _, number = name.rpartition("#")
+    for output, path in ((place, path) for place in outputs for path in document_files(place)):
         if file_name == f"{output}/{path}":
             manifest = read_manifest(output)
             file = next(entry for entry in manifest.files if entry.path == path)
             documents = itertools.chain.from_iterable(_texts(output, file, manifest))
-            for text in itertools.islice(documents, int(place), None):
+            for text in itertools.islice(documents, int(number), None):
                 return text
-    raise InputError(f"{name}: no such document in {', '.join(config.against)}")
+    raise InputError(f"{name}: no such document in {', '.join(outputs)}")
 
 
 def published_encoder(output: str | Path, manifest: Manifest) -> Encoder:

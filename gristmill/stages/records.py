@@ -16,14 +16,15 @@ LOW = np.uint64(0xFFFFFFFF)
 
 
 EARLIER = 2**40
-"""Priority of the pieces of earlier data sets: above that of any source."""
+"""Priority of the pieces of earlier generations and data sets: above that of any source."""
 
 
 def priorities_of(
     shards: list[ShardRef], signed: list[StageReport], earlier: list[StageReport], config: PrepareConfig
 ) -> list[int]:
-    """The priority of each piece, those of earlier data sets last in the list."""
-    own = [config.source(shards[report.shard].source).priority for report in signed]
+    """The priority of each piece, those of earlier data last in the list."""
+    sources = {shard.index: shard.source for shard in shards}
+    own = [config.source(sources[report.shard]).priority for report in signed]
     return own + [EARLIER] * len(earlier)
 
 

@@ -9,27 +9,45 @@ import gristmill
 from gristmill.config import PrepareConfig
 from gristmill.manifest import VERSION
 from gristmill.stages.vocabulary import tokenizer_record
-from gristmill.types import Manifest, PublishedFile, RuleRecord, ShardRef, SourceShard, StageReport, Value, token_dtype
+from gristmill.types import (
+    Generation,
+    Layout,
+    Manifest,
+    Plan,
+    PublishedFile,
+    RuleRecord,
+    ShardRef,
+    SourceShard,
+    StageReport,
+    Value,
+    token_dtype,
+)
 
 
 class Results(Value, frozen=True, kw_only=True):
     """Every report of a run. ``cleaned`` and ``tokenized`` are of the pieces in order; ``failed`` maps the index of a
     shard that was left out to the reason."""
 
+    generation: int
     shards: list[ShardRef]
+    removed: list[int]
     fetched: list[StageReport]
     cleaned: list[StageReport]
+    signed: list[StageReport]
     decided: StageReport
     named: list[StageReport]
     trimmed: list[StageReport]
     """One a piece, or none where no kind of span is looked for."""
     tokenizer: StageReport
     tokenized: list[StageReport]
+    layout: Layout
+    packed: list[StageReport]
     uploaded: list[StageReport]
     failed: dict[int, str]
 
 
 def manifest_of(files: list[PublishedFile], results: Results, config: PrepareConfig) -> Manifest:
+    """What this run made, as if nothing had been published before."""
     shards = _source_shards(results)
     record = tokenizer_record(results.tokenizer)
     dropped: Counter[str] = Counter()
@@ -41,6 +59,18 @@ def manifest_of(files: list[PublishedFile], results: Results, config: PrepareCon
     return Manifest(
         manifest_version=VERSION,
         dataset=config.dataset,
+        generations=[
+            Generation(
+                number=results.generation,
+                code_version=gristmill.__version__,
+                config_fingerprint=config.fingerprint(),
+                shards=len(shards),
+                documents=sum(shard.kept for shard in shards),
+                tokens=sum(shard.tokens for shard in shards),
+                removed=results.removed,
+                tombstones="",
+            )
+        ],
         code_version=gristmill.__version__,
         config=config.settings(),
         config_fingerprint=config.fingerprint(),
@@ -72,7 +102,7 @@ def _source_shards(results: Results) -> list[SourceShard]:
     return [
         _row(shard, fetched[shard.index], places[shard.index], results)
         if shard.index in places
-        else _left_out(shard, results.failed[shard.index])
+        else _left_out(shard, results.generation, results.failed[shard.index])
         for shard in results.shards
     ]
 
@@ -93,6 +123,9 @@ def _row(shard: ShardRef, read: StageReport, places: list[int], results: Results
         source=shard.source,
         uri=shard.uri,
         part=shard.part,
+        identity=shard.identity,
+        generation=results.generation,
+        signed=[results.signed[place].fingerprint for place in places],
         sha256=read.details["content_sha256"],
         documents=read.docs_in,
         kept=kept,
@@ -102,12 +135,15 @@ def _row(shard: ShardRef, read: StageReport, places: list[int], results: Results
     )
 
 
-def _left_out(shard: ShardRef, reason: str) -> SourceShard:
+def _left_out(shard: ShardRef, generation: int, reason: str) -> SourceShard:
     return SourceShard(
         index=shard.index,
         source=shard.source,
         uri=shard.uri,
         part=shard.part,
+        identity=shard.identity,
+        generation=generation,
+        signed=[],
         sha256="",
         documents=0,
         kept=0,
@@ -123,8 +159,9 @@ def rule_records(results: Results) -> list[RuleRecord]:
     table: dict[tuple[str, int], list[dict[str, Any]]] = {}
     tokens: Counter[str] = Counter()
     characters: Counter[str] = Counter()
+    sources = {shard.index: shard.source for shard in results.shards}
     for cleaned, tokenized in zip(results.cleaned, results.tokenized, strict=True):
-        source = results.shards[cleaned.shard].source
+        source = sources[cleaned.shard]
         tokens[source] += tokenized.tokens
         characters[source] += tokenized.chars_out
         for number, row in enumerate(cleaned.details["rules"]):
@@ -160,3 +197,75 @@ def _sources(results: Results) -> dict[str, dict[str, int]]:
             row["documents"] += documents
             row["tokens"] += tokens
     return dict(sorted(table.items()))
+
+
+def nothing(planned: Plan, before: Manifest) -> Manifest:
+    """What a run made that found no new input, only some that is gone."""
+    generation = msgspec.structs.replace(
+        before.generations[-1],
+        number=planned.generation,
+        shards=0,
+        documents=0,
+        tokens=0,
+        removed=planned.removed,
+        tombstones="",
+    )
+    return msgspec.structs.replace(
+        before,
+        generations=[generation],
+        tokenizer=msgspec.structs.replace(before.tokenizer, documents_compared=0),
+        totals={},
+        dropped={},
+        quarantined={},
+        sources={},
+        rules=[],
+        files=[],
+        source_shards=[],
+    )
+
+
+def joined(before: Manifest, added: Manifest) -> Manifest:
+    """A data set with a further generation; counts are those of all."""
+    return msgspec.structs.replace(
+        added,
+        generations=[*before.generations, *added.generations],
+        tokenizer=msgspec.structs.replace(
+            added.tokenizer,
+            documents_compared=before.tokenizer.documents_compared + added.tokenizer.documents_compared,
+        ),
+        totals=_sum(before.totals, added.totals),
+        dropped=_sum(before.dropped, added.dropped),
+        quarantined=_sum(before.quarantined, added.quarantined),
+        sources={
+            name: _sum(before.sources.get(name, {}), added.sources.get(name, {}))
+            for name in sorted(before.sources | added.sources)
+        },
+        rules=_joined_rules(before.rules, added.rules),
+        files=[*before.files, *added.files],
+        source_shards=[*before.source_shards, *added.source_shards],
+    )
+
+
+def _sum(first: dict[str, int], second: dict[str, int]) -> dict[str, int]:
+    return {key: first.get(key, 0) + second.get(key, 0) for key in sorted(first | second)}
+
+
+def _joined_rules(before: list[RuleRecord], added: list[RuleRecord]) -> list[RuleRecord]:
+    """Rules of a source keep their places; those of a new source come last."""
+    table: dict[tuple[str, int], RuleRecord] = {}
+    for records in (before, added):
+        seen: Counter[str] = Counter()
+        for record in records:
+            key = (record.source, seen[record.source])
+            seen[record.source] += 1
+            table[key] = _joined_rule(table[key], record) if key in table else record
+    return list(table.values())
+
+
+def _joined_rule(first: RuleRecord, second: RuleRecord) -> RuleRecord:
+    counts = ("documents_in", "documents_out", "characters_in", "characters_out", "tokens_lost")
+    return msgspec.structs.replace(
+        first,
+        dropped=_sum(first.dropped, second.dropped),
+        **{name: getattr(first, name) + getattr(second, name) for name in counts},
+    )

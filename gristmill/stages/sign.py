@@ -72,7 +72,10 @@ def sign(shard: ShardRef, cleaned: StageReport, config: PrepareConfig) -> StageR
             chars_in=cleaned.chars_out,
             chars_out=cleaned.chars_out,
             artifacts=artifacts,
-            details={"valid": [kinds[n].valid if n in kinds else 0 for n in range(len(config.dedup))]},
+            details={
+                "valid": [kinds[n].valid if n in kinds else 0 for n in range(len(config.dedup))],
+                "recalled": cleaned.stage == "recall",
+            },
         )
 
     return ledger.run(config.execution.work, "sign", shard.index, inputs(cleaned.fingerprint, config), produce)

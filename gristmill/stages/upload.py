@@ -7,15 +7,17 @@ import msgspec
 
 from gristmill import ledger, places, progress
 from gristmill.config import PrepareConfig
-from gristmill.errors import ConfigError, VerificationError
+from gristmill.errors import VerificationError
 from gristmill.formats.base import Format, OutputFile
-from gristmill.manifest import exists, read_manifest
 from gristmill.recount import BLOCK_BYTES, block_digests, recount
+from gristmill.stages.generations import put
 from gristmill.stages.vocabulary import tokenizer_record
 from gristmill.types import Artifact, Boundary, PlannedFile, PublishedFile, StageReport, token_dtype
 
 
-def upload(file: PlannedFile, packed: list[StageReport], tokenizer: StageReport, config: PrepareConfig) -> StageReport:
+def upload(
+    generation: int, file: PlannedFile, packed: list[StageReport], tokenizer: StageReport, config: PrepareConfig
+) -> StageReport:
     """Publish one file and recount it from its published bytes. ``details["file"]`` is its ``PublishedFile``.
 
     Raises ``VerificationError`` when the bytes hold other counts than were packed.
@@ -33,12 +35,11 @@ def upload(file: PlannedFile, packed: list[StageReport], tokenizer: StageReport,
     def produce(_: Path, key: str) -> StageReport:
         dtype = token_dtype(tokenizer_record(tokenizer).vocab_size)
         header = format.header(OutputFile(path=file.path, split=file.split, start=0, stop=file.tokens), dtype)
-        _check_belongs(name, config.destination)
         parts = [places.here(report.artifacts["tokens"]) for report in packed]
-        artifact = output.publish(name, parts, header)
+        artifact = put(name, parts, header, config)
         progress.advance(0, artifact.nbytes)
         with output.fresh(name) as path:
-            published = _counted(file, format, artifact, path, packed, tokenizer)
+            published = _counted(generation, file, format, artifact, path, packed, tokenizer)
         return StageReport(
             stage="upload",
             shard=file.index,
@@ -54,13 +55,8 @@ def upload(file: PlannedFile, packed: list[StageReport], tokenizer: StageReport,
     return ledger.run(config.execution.work, "upload", file.index, determined, produce)
 
 
-def _check_belongs(name: str, output: str) -> None:
-    """Raises ``ConfigError`` when a finished data set knows no file of this name: nothing is ever added to one."""
-    if exists(output) and name not in {file.path for file in read_manifest(output).files}:
-        raise ConfigError(f"{output} is finished and has no {name}; choose another --output")
-
-
 def _counted(
+    generation: int,
     file: PlannedFile,
     format: Format,
     artifact: Artifact,
@@ -89,6 +85,7 @@ def _counted(
         path=f"{file.format}/{file.path}",
         format=file.format,
         split=file.split,
+        generation=generation,
         bytes=artifact.nbytes,
         sha256=artifact.sha256,
         documents=documents,

@@ -11,6 +11,7 @@ from gristmill.formats.base import Format
 from gristmill.manifest import read_manifest
 from gristmill.places import Place
 from gristmill.recount import block_digests, recount
+from gristmill.stages.generations import listed_files
 from gristmill.types import AttachedFile, Manifest, PublishedFile, Value
 
 
@@ -112,7 +113,7 @@ def _first_out_of_range(name: str, blocks: Iterator[np.ndarray], dtype: np.dtype
 
 def _strangers(place: Place, manifest: Manifest) -> list[str]:
     """Files in the folders of the data set that it does not list: a trainer's glob would pick them up."""
-    listed = {file.path for file in manifest.files} | {file.path for file in manifest.attachments}
+    listed = listed_files(manifest)
     found = []
     for part in sorted({path.partition("/")[0] for path in listed}):
         for name in place.names(part):

@@ -14,6 +14,7 @@ import xxhash
 from gristmill import ledger, places, progress, storage
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, InputError
+from gristmill.manifest import exists, read_manifest
 from gristmill.stages._kept import kept
 from gristmill.tokenizers.base import Encoder, Tokenizer
 from gristmill.types import Artifact, StageReport, TokenizerRecord, token_dtype
@@ -28,15 +29,27 @@ def check_tokenizer(config: PrepareConfig) -> None:
         return
     with tempfile.TemporaryDirectory(prefix="gristmill-tokenizer-") as name:
         config.tokenizer.prepare([], Path(name))
-        check_formats(_record(config.tokenizer, Path(name)), config)
+        record = _record(config.tokenizer, Path(name))
+    check_formats(record, config)
+    if (
+        exists(config.destination)
+        and (published := read_manifest(config.destination).tokenizer.sha256) != record.sha256
+    ):
+        raise ConfigError(
+            f"{config.destination} was made with a tokenizer of sha256 {published}, and {record.name} now has "
+            f"{record.sha256}; choose another dataset and --output"
+        )
 
 
-def vocabulary(cleaned: list[StageReport], decided: StageReport, config: PrepareConfig) -> StageReport:
-    """Write the tokenizer's files; ``details`` holds a ``TokenizerRecord`` and the ``dtype`` of its ids.
+def vocabulary(generation: int, cleaned: list[StageReport], decided: StageReport, config: PrepareConfig) -> StageReport:
+    """Write the tokenizer's files, from the second generation on those of the first; ``details`` holds a
+    ``TokenizerRecord``.
 
     Raises ``InputError`` when no document is left, ``ConfigError`` when a format cannot hold the vocabulary or needs an
     end-of-text token that is not there.
     """
+    if generation > 1:
+        return _published(config)
     _check_left(cleaned, decided)
     determined: dict[str, Any] = {"tokenizer": config.tokenizer.identity()}
     if config.tokenizer.needs_documents:
@@ -46,19 +59,34 @@ def vocabulary(cleaned: list[StageReport], decided: StageReport, config: Prepare
 
     def produce(folder: Path, key: str) -> StageReport:
         config.tokenizer.prepare(_sample(cleaned, decided, config), folder)
-        record = _record(config.tokenizer, folder)
-        files = sorted(path for path in folder.iterdir() if path.is_file())
-        artifacts = {
-            path.name: Artifact(uri=str(path), sha256=storage.digest(path), nbytes=path.stat().st_size)
-            for path in files
-        }
-        return StageReport(
-            stage="vocabulary", shard=0, fingerprint=key, artifacts=artifacts, details={"record": record}
-        )
+        return _report(key, folder, config)
 
     report = ledger.run(config.execution.work, "vocabulary", 0, determined, produce)
     check_formats(tokenizer_record(report), config)
     return report
+
+
+def _published(config: PrepareConfig) -> StageReport:
+    """The tokenizer that the data set was made with. Raises ``ConfigError`` when the configuration now names another
+    one by the same name."""
+    manifest = read_manifest(config.destination)
+    determined = {"published": manifest.tokenizer.sha256, "tokenizer": config.tokenizer.identity()}
+
+    def produce(folder: Path, key: str) -> StageReport:
+        for path in places.at(config.destination).folder("tokenizer").iterdir():
+            storage.write(folder / path.name, path.read_bytes())
+        return _report(key, folder, config)
+
+    return ledger.run(config.execution.work, "vocabulary", 0, determined, produce)
+
+
+def _report(key: str, folder: Path, config: PrepareConfig) -> StageReport:
+    record = _record(config.tokenizer, folder)
+    files = sorted(path for path in folder.iterdir() if path.is_file())
+    artifacts = {
+        path.name: Artifact(uri=str(path), sha256=storage.digest(path), nbytes=path.stat().st_size) for path in files
+    }
+    return StageReport(stage="vocabulary", shard=0, fingerprint=key, artifacts=artifacts, details={"record": record})
 
 
 def _record(tokenizer: Tokenizer, folder: Path) -> TokenizerRecord:

@@ -1,0 +1,45 @@
+"""sha256 of input files on disk, remembered as long as a file keeps its size and time of change."""
+
+import os
+import sqlite3
+import time
+from contextlib import closing
+from functools import lru_cache
+from pathlib import Path
+
+from gristmill import places, storage
+from gristmill.errors import StorageError
+
+_SETTLED_NS = 2_000_000_000
+"""A file that was changed later than this before it was hashed may change again within the same tick of its clock."""
+
+_TABLE = "CREATE TABLE IF NOT EXISTS contents (path TEXT, state TEXT, sha256 TEXT, PRIMARY KEY (path))"
+
+
+def sha256_of(path: str, status: os.stat_result) -> str:
+    """sha256 of the file's bytes, in hex: read at about 1.5 GB/s the first time, then looked up."""
+    return _sha256(str(Path(path).absolute()), f"{status.st_size}:{status.st_mtime_ns}:{status.st_ino}")
+
+
+@lru_cache(maxsize=1 << 16)
+def _sha256(path: str, state: str) -> str:
+    with closing(_database()) as known:
+        found = known.execute("SELECT sha256 FROM contents WHERE path = ? AND state = ?", (path, state)).fetchone()
+        if found:
+            return str(found[0])
+        digest = storage.digest(Path(path))
+        if time.time_ns() - int(state.split(":")[1]) > _SETTLED_NS:
+            with known:
+                known.execute("INSERT OR REPLACE INTO contents VALUES (?, ?, ?)", (path, state, digest))
+        return digest
+
+
+def _database() -> sqlite3.Connection:
+    folder = places.spool()
+    storage.make_folder(folder)
+    try:
+        found = sqlite3.connect(folder / "contents.sqlite", timeout=60)
+        found.execute(_TABLE)
+    except sqlite3.Error as error:
+        raise StorageError(f"{folder}: cannot remember sums there ({error}); choose another {places.SPOOL}") from error
+    return found

@@ -1,0 +1,224 @@
+"""What a data set holds already, and what arrived since: its next generation.
+
+A finished generation is the file ``manifests/g00001.json``, put there once and never replaced; ``manifest.json`` is a
+copy of the latest one, moved on by compare-and-swap. Published files of earlier generations stay as they are.
+"""
+
+from pathlib import Path
+
+import msgspec
+
+from gristmill import ledger, places
+from gristmill.config import PrepareConfig
+from gristmill.errors import ConfigError, OccupiedError
+from gristmill.manifest import MANIFEST, decoded, encoded
+from gristmill.types import Artifact, Manifest, ShardRef, SourceShard, StageReport, Value
+
+FINISHED = "manifests"
+UNFINISHED = "unfinished.json"
+"""Says whose files lie in the output before a manifest lists them: a later run may replace those, and no others."""
+
+REMEDY = "published files keep their rules: choose another dataset and --output, or build it beside with --rebuild"
+
+
+MAY_CHANGE = ("against", "max_quarantined_share", "on_bad_document", "on_bad_file", "on_removed")
+"""Keys of the configuration that say nothing of what is published already."""
+
+
+class Arrivals(Value, frozen=True, kw_only=True):
+    """What a run has to read, and for which generation."""
+
+    generation: int
+    shards: list[ShardRef]
+    removed: list[int]
+
+
+class Earlier(Value, frozen=True, kw_only=True):
+    """What stands for the documents of earlier generations."""
+
+    signed: list[StageReport]
+    """Signatures of all their documents, dropped ones included."""
+    files: list[str]
+    """Published files of generations whose signatures the work area no longer has."""
+
+
+class _Claim(Value, frozen=True, kw_only=True):
+    dataset: str
+
+
+def latest(output: str) -> Manifest | None:
+    """The manifest of the last finished generation, whether ``manifest.json`` speaks of it already or not."""
+    place = places.at(output)
+    names = place.names(FINISHED)
+    return decoded(place.read(names[-1]), place.where(names[-1])) if names else None
+
+
+def finish(manifest: Manifest, config: PrepareConfig) -> None:
+    """Put the manifest in place for good. Raises ``ConfigError`` when another run finished the generation with other
+    input."""
+    place = places.at(config.destination)
+    number = len(manifest.generations)
+    try:
+        place.publish(f"{FINISHED}/g{number:05d}.json", [], encoded(manifest))
+    except OccupiedError:
+        raise ConfigError(
+            f"{config.destination}: another run finished generation {number} with other input; run again"
+        ) from None
+    point(manifest, config)
+
+
+def point(manifest: Manifest, config: PrepareConfig) -> None:
+    """Make ``manifest.json`` speak of this generation, unless it speaks of a later one."""
+    place = places.at(config.destination)
+    before = place.read(MANIFEST) if place.has(MANIFEST) else None
+    if before is None or len(decoded(before, place.where(MANIFEST)).generations) < len(manifest.generations):
+        place.swap(MANIFEST, encoded(manifest), before)
+    place.remove(UNFINISHED)
+
+
+def arrivals(listed: list[ShardRef], config: PrepareConfig) -> Arrivals:
+    """What of the input is new. Where all of it is published, nothing is; but where a published file is missing, its
+    generation is made again.
+
+    Raises ``ConfigError`` when the output holds another data set, this one by other rules, or files of unknown origin.
+    """
+    before = latest(config.destination)
+    if before is None:
+        _check_unpublished(config)
+        return Arrivals(generation=1, shards=_numbered(listed, 0), removed=[])
+    _check_same(before, config)
+    known = {_place(row): row for row in before.source_shards}
+    there = {_place(shard): shard for shard in listed}
+    new = [shard for key, shard in there.items() if key not in known or known[key].identity != shard.identity]
+    lost = None if new else _lost(before, config)
+    if lost is not None:
+        again = [_again(row, there) for row in before.source_shards if row.generation == lost]
+        return Arrivals(generation=lost, shards=again, removed=before.generations[lost - 1].removed)
+    return Arrivals(
+        generation=len(before.generations) + 1,
+        shards=_numbered(new, len(before.source_shards)),
+        removed=_removed(before, there),
+    )
+
+
+def _numbered(shards: list[ShardRef], first: int) -> list[ShardRef]:
+    return [msgspec.structs.replace(shard, index=first + number) for number, shard in enumerate(shards)]
+
+
+def _place(shard: ShardRef | SourceShard) -> tuple[str, str, str]:
+    return shard.source, shard.uri, str(shard.part)
+
+
+def _removed(before: Manifest, there: dict[tuple[str, str, str], ShardRef]) -> list[int]:
+    """Shards that are gone or were replaced, as far as no earlier generation said so."""
+    said = {index for generation in before.generations for index in generation.removed}
+    standing = {key: shard.identity for key, shard in there.items()}
+    return [
+        row.index
+        for row in before.source_shards
+        if row.index not in said and not row.error and standing.get(_place(row)) != row.identity
+    ]
+
+
+def _lost(before: Manifest, config: PrepareConfig) -> int | None:
+    """The first generation of which a published file is not there."""
+    place = places.at(config.destination)
+    folders = {file.path.partition("/")[0] for file in before.files}
+    there = {name for folder in folders for name in place.names(folder)}
+    return next((file.generation for file in before.files if file.path not in there), None)
+
+
+def _again(row: SourceShard, there: dict[tuple[str, str, str], ShardRef]) -> ShardRef:
+    found = there.get(_place(row))
+    if found is None or found.identity != row.identity:
+        raise ConfigError(
+            f"{row.uri}: changed or gone, and published files of its generation {row.generation} are missing; "
+            "bring back the one or the other"
+        )
+    return msgspec.structs.replace(found, index=row.index)
+
+
+def _check_same(before: Manifest, config: PrepareConfig) -> None:
+    if before.dataset != config.dataset:
+        raise ConfigError(f"{config.destination} holds data set {before.dataset!r}, not {config.dataset!r}; {REMEDY}")
+    parts = config.parts()
+    sources = [key for key in before.config_parts.keys() ^ parts.keys() if key.startswith("sources.")]  # come and go
+    compared = (before.config_parts.keys() | parts.keys()) - {*sources, *MAY_CHANGE}
+    changed = sorted(key for key in compared if before.config_parts.get(key) != parts.get(key))
+    if changed:
+        raise ConfigError(
+            f"{config.destination} holds {before.dataset!r} made with other {', '.join(changed)}; {REMEDY}"
+        )
+
+
+def _check_unpublished(config: PrepareConfig) -> None:
+    """Without a manifest, files may only be there from a run of this data set that was stopped."""
+    if claimed(config.destination) == config.dataset:
+        return
+    place = places.at(config.destination)
+    for format in config.formats:
+        for found in place.names(format.kind()):
+            raise ConfigError(
+                f"{place.where(found)} belongs to no finished data set; remove it, or choose another --output"
+            )
+
+
+def claimed(output: str) -> str:
+    """The data set that is being made there; empty where none is."""
+    place = places.at(output)
+    return msgspec.json.decode(place.read(UNFINISHED), type=_Claim).dataset if place.has(UNFINISHED) else ""
+
+
+def claim(config: PrepareConfig) -> None:
+    """Say in the output whose files come there. Raises ``ConfigError`` when another data set is being made there."""
+    place = places.at(config.destination)
+    try:
+        place.publish(UNFINISHED, [], msgspec.json.encode(_Claim(dataset=config.dataset)))
+    except OccupiedError:
+        raise ConfigError(
+            f"{place.uri}: data set {claimed(config.destination)!r} is being made there; choose another --output"
+        ) from None
+
+
+def put(name: str, parts: list[Path], prefix: bytes, config: PrepareConfig) -> Artifact:
+    """Publish a file. One of other bytes that no manifest lists is what a run with other input left, and goes.
+
+    Raises ``ConfigError`` when a finished generation has the name for another file.
+    """
+    place = places.at(config.destination)
+    claim(config)
+    try:
+        return place.publish(name, parts, prefix)
+    except OccupiedError:
+        before = latest(config.destination)
+        if before is not None and name in listed_files(before):
+            raise
+        place.remove(name)
+        return place.publish(name, parts, prefix)
+
+
+def listed_files(manifest: Manifest) -> set[str]:
+    """Paths of all published files."""
+    return {file.path for file in manifest.files} | {file.path for file in manifest.attachments}
+
+
+def earlier(generation: int, config: PrepareConfig) -> Earlier:
+    """Signatures of the documents of all generations before this one, as far as the work area has them, and the
+    published files that stand for the others."""
+    before = latest(config.destination)
+    if before is None:
+        return Earlier(signed=[], files=[])
+    rows = [row for row in before.source_shards if row.generation < generation]
+    folder = places.at(places.at(config.execution.work).where("sign"))
+    reports = {row.index: [ledger.listed(folder.where(key)) for key in row.signed] for row in rows}
+    forgotten = {row.generation for row in rows if None in reports[row.index]}
+    return Earlier(
+        signed=[
+            msgspec.structs.replace(report, shard=row.index)
+            for row in rows
+            if row.generation not in forgotten
+            for report in reports[row.index]
+            if report is not None
+        ],
+        files=[file.path for file in before.files if file.generation in forgotten],
+    )
