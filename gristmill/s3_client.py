@@ -177,8 +177,9 @@ def failures() -> tuple[type[Exception], ...]:
     """What either client raises."""
     from aiohttp import ClientError as HttpError
     from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
+    from botocore.parsers import ResponseParserError  # type: ignore[import-untyped]  # of a listing that was cut
 
-    return (BotoCoreError, ClientError, HttpError, OSError)
+    return (BotoCoreError, ClientError, ResponseParserError, HttpError, OSError)
 
 
 @contextmanager
@@ -224,7 +225,12 @@ def meaning(error: Exception, uri: str) -> GristmillError:
         return ConfigError(f"{uri}: no S3 credentials: {error}; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
     if isinstance(error, theirs.NoRegionError):
         return ConfigError(f"{uri}: no region; set region, or AWS_DEFAULT_REGION")
-    passing = (theirs.HTTPClientError, theirs.IncompleteReadError, theirs.FlexibleChecksumError)
+    passing = (
+        theirs.ConnectionError,
+        theirs.HTTPClientError,
+        theirs.IncompleteReadError,
+        theirs.FlexibleChecksumError,
+    )
     if isinstance(error, theirs.BotoCoreError) and not isinstance(error, passing):
         return ConfigError(f"{uri}: {error}")
     return StorageError(f"{uri}: {error or type(error).__name__}")
@@ -239,11 +245,16 @@ def _answered(error: Any, uri: str) -> GristmillError:
     return ConfigError(f"{said}: {remedy}")
 
 
-def code_of(error: Any) -> str:
-    """The server's word for what went wrong, as ``NoSuchKey``; the status where an answer had no body."""
-    return str(error.response.get("Error", {}).get("Code", "Unknown"))
+def code_of(error: Exception) -> str:
+    """The server's word for what went wrong, as ``NoSuchKey``; the status where its answer had no body."""
+    return str(_response(error).get("Error", {}).get("Code", "Unknown"))
 
 
-def status_of(error: Any) -> int:
-    """HTTP status of an answer."""
-    return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+def status_of(error: Exception) -> int:
+    """HTTP status of the server's answer; 0 where none arrived."""
+    return int(_response(error).get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+
+
+def _response(error: Exception) -> dict[str, Any]:
+    # errors of connections have the attribute as well, and nothing in it
+    return getattr(error, "response", None) or {}

@@ -9,6 +9,7 @@ and of those it starts holds made-up keys and the server's address alone.
 
 import contextlib
 import ctypes
+import hashlib
 import os
 import random
 import secrets
@@ -27,7 +28,7 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from gristmill import s3_client
+from gristmill import s3, s3_client
 from gristmill.s3_client import S3Settings
 
 ACCESS_KEY = "TESTKEYNOTSECRET0001"
@@ -88,6 +89,15 @@ class Bucket:
     def get(self, key: str) -> bytes:
         body: bytes = self.client.get_object(Bucket=self.name, Key=key)["Body"].read()
         return body
+
+
+def sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def put(data: bytes, uri: str, **settings: Any) -> s3.Stored:
+    """``put_new`` with the sha256 that these bytes have."""
+    return s3.put_new(data, uri, sha256(data), **settings)
 
 
 def keys() -> dict[str, str]:
