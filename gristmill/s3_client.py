@@ -233,16 +233,16 @@ def meaning(error: Exception, uri: str) -> GristmillError:
     )
     if isinstance(error, theirs.BotoCoreError) and not isinstance(error, passing):
         return ConfigError(f"{uri}: {error}")
-    return StorageError(f"{uri}: {error or type(error).__name__}")
+    return StorageError(f"{uri}: {str(error) or type(error).__name__}")
 
 
 def _answered(error: Any, uri: str) -> GristmillError:
     code, status = code_of(error), status_of(error)
     said = f"{uri}: {error.operation_name}: the server answered {status} {code}"
-    if status >= 500 or status == 429 or code in _PASSING or status < 300:
+    remedy = _REFUSED.get(code) or _REFUSED.get(str(status))
+    if remedy is None and (status >= 500 or status < 300 or status == 429 or code in _PASSING):
         return StorageError(said)
-    remedy = _REFUSED.get(code) or _REFUSED.get(str(status)) or "check the name and the endpoint"
-    return ConfigError(f"{said}: {remedy}")
+    return ConfigError(f"{said}: {remedy or 'check the name and the endpoint'}")
 
 
 def code_of(error: Exception) -> str:

@@ -76,10 +76,10 @@ class Server:
 
 
 class Bucket:
-    """An empty bucket; ``uri`` is ``s3://NAME``, ``client`` a plain botocore client that knows nothing of ours."""
+    """A bucket made empty; ``uri`` is ``s3://NAME``, ``client`` a plain botocore client that knows nothing of ours."""
 
-    def __init__(self, server: Server) -> None:
-        self.server, self.name, self.client = server, f"test-{secrets.token_hex(6)}", server.client
+    def __init__(self, server: Server, name: str = "") -> None:
+        self.server, self.name, self.client = server, name or f"test-{secrets.token_hex(6)}", server.client
         self.uri = f"s3://{self.name}"
         self.client.create_bucket(Bucket=self.name)
 
