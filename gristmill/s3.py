@@ -80,6 +80,8 @@ def blocks(uri: str) -> Iterator[bytes]:
         answer, _ = _answer(uri, partial(client().get_object, **wanted), 412, 416)
         if answer is None:
             raise StorageError(f"{uri}: was replaced while it was read")
+        if done and not answer.get("ContentRange", "").startswith(f"bytes {done}-"):
+            raise StorageError(f"{uri}: the server gave another part than bytes {done}-")
         total = done + answer["ContentLength"]
         try:
             with closing(answer["Body"]) as body:
@@ -126,7 +128,7 @@ def put_new(source: Path | bytes, uri: str, sha256: str, *, single_bytes: int = 
         send = _send_whole if nbytes <= single_bytes else _send_parts
         _, refusal = _answer(uri, lambda: send(body, bucket, key, sha256), *_SETTLED)
     if refusal is not None and stat(uri) is None:
-        raise StorageError(f"{uri}: another upload of it is under way ({code_of(refusal)})")
+        raise StorageError(f"{uri}: was not stored ({code_of(refusal)}); another run may be at it")
     found, stored = _content(uri, sha256)
     if (stored.nbytes, found) == (nbytes, sha256):
         return stored

@@ -157,6 +157,14 @@ def test_missing_credentials_are_a_mistake_and_not_retried(monkeypatch: pytest.M
         s3_client.use(None)
 
 
+def test_refused_keys_are_a_mistake_and_no_bad_file(bucket: Bucket, monkeypatch: pytest.MonkeyPatch):
+    """Or ``on_bad_file: quarantine`` would finish without any input."""
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "canary")
+    s3_client.use(None)
+    with pytest.raises(ConfigError, match=rf"^{bucket.uri}/x.jsonl: .*403"):
+        found(f"{bucket.uri}/x.jsonl")
+
+
 def test_row_groups_and_ranges_tile_a_file(store: Bucket, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("gristmill.sources.files.SHARD_BYTES", 4000)
     monkeypatch.setattr("gristmill.sources.files.UNDIVIDED_BYTES", 0)
