@@ -112,17 +112,20 @@ def test_bytes_that_a_trusting_server_stored_are_found_by_reading_them_back(moto
         s3.put_new(b"rotten", f"{moto_bucket.uri}/rotten", sha256(b"fresh"))
 
 
-@pytest.mark.parametrize("name", ODD)
-def test_a_key_means_itself(any_bucket: Bucket, tmp_path: Path, name: str):
-    uri, data = f"{any_bucket.uri}/odd/{name}", name.encode()
-    put(data, uri)
-    assert any_bucket.get(f"odd/{name}") == data
-    assert [(listed.name, listed.nbytes) for listed in s3.names(f"{any_bucket.uri}/odd")] == [(name, len(data))]
-    s3.download(uri, tmp_path / "x", nbytes=len(data), sha256=sha256(data))
-    stored = s3.stat(uri)
-    assert stored is not None
-    assert s3.swap(uri, b"next", stored.etag).nbytes == 4
-    s3.remove(uri)
+def test_a_key_means_itself(any_bucket: Bucket, tmp_path: Path):
+    root = f"{any_bucket.uri}/odd"
+    for name in ODD:
+        put(name.encode(), f"{root}/{name}")
+    listed = s3.names(root)
+    assert [one.name for one in listed] == sorted(ODD, key=str.encode)
+    for one in listed:
+        uri, data = f"{root}/{one.name}", one.name.encode()
+        assert any_bucket.get(f"odd/{one.name}") == data == s3.read(uri)
+        s3.download(uri, tmp_path / "x", nbytes=len(data), sha256=sha256(data))
+        assert s3.stat(uri) == s3.Stored(nbytes=one.nbytes, etag=one.etag)
+        assert s3.swap(uri, b"next", one.etag).nbytes == 4
+        assert s3.read(uri) == b"next"
+        s3.remove(uri)
     assert s3.names(any_bucket.uri) == []
 
 

@@ -10,7 +10,7 @@ import pytest
 from fault_proxy import Fault, FaultProxy
 from object_store import Bucket, put, reached, sha256
 
-from gristmill import s3
+from gristmill import s3, s3_client
 from gristmill.errors import StorageError
 
 SHARES: dict[Fault, float] = {"slow_down": 0.3, "error": 0.3, "reset": 0.3, "lost": 0.6, "cut": 0.4, "slow": 0.2}
@@ -114,6 +114,18 @@ def test_a_body_that_is_always_cut_still_arrives(bucket: Bucket, tmp_path: Path)
         s3.download(f"{bucket.uri}/x", tmp_path / "x", nbytes=len(data), sha256=sha256(data))
         assert proxy.met["cut"] > 5
     assert (tmp_path / "x").read_bytes() == data
+
+
+def test_a_server_that_knows_no_ranges_is_not_believed(bucket: Bucket):
+    """The start of an object again, where its rest was asked for, would make bytes of the right length or longer."""
+    data = random.Random(6).randbytes(1 << 20)
+    put(data, f"{bucket.uri}/x")
+    with FaultProxy(bucket.server.endpoint, {"cut": 1.0}) as proxy, reached(proxy.endpoint):
+        s3_client.client().meta.events.register(
+            "before-sign.s3.GetObject", lambda request, **_: request.headers.__delitem__("Range")
+        )
+        with pytest.raises(StorageError, match="gave another part"):
+            s3.read(f"{bucket.uri}/x")
 
 
 def test_a_silent_server_is_given_up_in_time(bucket: Bucket):

@@ -23,10 +23,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import botocore.session
 import pytest
-from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
 
 from gristmill import s3, s3_client
 from gristmill.s3_client import S3Settings
@@ -58,7 +55,7 @@ class Server:
         """Until it stores an object; False when it ended instead, as for a port that another program took."""
         until = time.monotonic() + seconds
         while self.process.poll() is None:
-            with contextlib.suppress(BotoCoreError, ClientError):
+            with contextlib.suppress(*s3_client.failures()):
                 self.client.create_bucket(Bucket="ready")
                 self.client.put_object(Bucket="ready", Key="ready", Body=b"ready")
                 return True
@@ -106,6 +103,9 @@ def keys() -> dict[str, str]:
 
 def client(endpoint: str) -> Any:
     """A botocore client that takes nothing from the environment but what is given here."""
+    import botocore.session  # here: half a second that runs without a server save
+    from botocore.config import Config
+
     return botocore.session.Session().create_client(
         "s3",
         region_name=REGION,
