@@ -1,10 +1,10 @@
-"""``python -m gristmill verify|explain ...``: the commands that need no flow."""
+"""``python -m gristmill verify|explain|doctor ...``: the commands that need no flow."""
 
 import sys
 
-from gristmill.commands import trace, verify
+from gristmill.commands import doctor, trace, verify
 
-COMMANDS = {"explain": trace.main, "verify": verify.main}
+COMMANDS = {"doctor": doctor.main, "explain": trace.main, "verify": verify.main}
 
 USAGE = f"usage: python -m gristmill {{{','.join(COMMANDS)}}} ..."
 

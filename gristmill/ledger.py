@@ -20,6 +20,7 @@ from gristmill.errors import ConfigError
 from gristmill.types import Artifact, StageReport
 
 REPORT = "report.json"
+KEY_DIGITS = 32
 LAYOUT_VERSION = 3
 """Raised when the files that stages leave for one another change their form."""
 
@@ -27,7 +28,7 @@ LAYOUT_VERSION = 3
 def fingerprint(stage: str, inputs: dict[str, Any]) -> str:
     """32 hex digits for a stage over JSON-able ``inputs``; key order does not matter."""
     document = {"stage": stage, "layout": LAYOUT_VERSION, "inputs": inputs}
-    return hashlib.sha256(msgspec.json.encode(document, order="deterministic")).hexdigest()[:32]
+    return hashlib.sha256(msgspec.json.encode(document, order="deterministic")).hexdigest()[:KEY_DIGITS]
 
 
 def run(

@@ -80,6 +80,8 @@ def blocks(uri: str) -> Iterator[bytes]:
         answer, _ = _answer(uri, partial(client().get_object, **wanted), 412, 416)
         if answer is None:
             raise StorageError(f"{uri}: was replaced while it was read")
+        if done and not answer.get("ContentRange", "").startswith(f"bytes {done}-"):
+            raise StorageError(f"{uri}: the server gave another part than bytes {done}-")
         total = done + answer["ContentLength"]
         try:
             with closing(answer["Body"]) as body:
@@ -126,8 +128,8 @@ def put_new(source: Path | bytes, uri: str, sha256: str, *, single_bytes: int = 
         send = _send_whole if nbytes <= single_bytes else _send_parts
         _, refusal = _answer(uri, lambda: send(body, bucket, key, sha256), *_SETTLED)
     if refusal is not None and stat(uri) is None:
-        raise StorageError(f"{uri}: another upload of it is under way ({code_of(refusal)})")
-    found, stored = _content(uri)
+        raise StorageError(f"{uri}: was not stored ({code_of(refusal)}); another run may be at it")
+    found, stored = _content(uri, sha256)
     if (stored.nbytes, found) == (nbytes, sha256):
         return stored
     if refusal is None:
@@ -142,7 +144,7 @@ def swap(uri: str, data: bytes, expected: str | None) -> Stored:
     """
     bucket, key = _made(uri)
     condition = {"IfNoneMatch": "*"} if expected is None else {"IfMatch": expected}
-    put = {"Bucket": bucket, "Key": key, "Body": data, "ChecksumSHA256": _base64(data), **condition}
+    put = {"Bucket": bucket, "Key": key, "Body": data, "ChecksumSHA256": _checksum(data), **condition}
     answer, _ = _answer(uri, lambda: client().put_object(**put), *_SETTLED)
     if answer is not None:
         return Stored(nbytes=len(data), etag=answer["ETag"])
@@ -188,9 +190,9 @@ def abort(upload: Upload) -> None:
 
 
 def _send_whole(body: BinaryIO, bucket: str, key: str, sha256: str) -> None:
-    checksum = base64.b64encode(bytes.fromhex(sha256)).decode()
+    place = {"Bucket": bucket, "Key": key}
     client().put_object(
-        Bucket=bucket, Key=key, Body=body, IfNoneMatch="*", ChecksumSHA256=checksum, Metadata={"sha256": sha256}
+        **place, Body=body, IfNoneMatch="*", ChecksumSHA256=_encoded(sha256), Metadata={"sha256": sha256}
     )
 
 
@@ -204,7 +206,7 @@ def _send_parts(body: BinaryIO, bucket: str, key: str, sha256: str) -> None:
         parts: list[dict[str, Any]] = []
         while block := body.read(PART_BYTES):
             digest.update(block)
-            part = {"PartNumber": len(parts) + 1, "ChecksumSHA256": _base64(block)}
+            part = {"PartNumber": len(parts) + 1, "ChecksumSHA256": _checksum(block)}
             answer = client().upload_part(**place, **part, Body=block)
             parts.append({**part, "ETag": answer["ETag"]})
         if digest.hexdigest() != sha256:  # nobody but us compares the whole
@@ -216,14 +218,14 @@ def _send_parts(body: BinaryIO, bucket: str, key: str, sha256: str) -> None:
         raise
 
 
-def _content(uri: str) -> tuple[str, Stored]:
-    """sha256 of the object's bytes, in hex: the server's where it computes one over the whole, else by reading it."""
+def _content(uri: str, likely: str) -> tuple[str, Stored]:
+    """sha256 of the object's bytes, in hex. The server's word counts where it says the ``likely`` one; else they are
+    read: some servers compute none, and after an upload in parts it is that of the parts' digests."""
     bucket, key = _parts(uri)
     with translated(uri):
         head = client().head_object(Bucket=bucket, Key=key, ChecksumMode="ENABLED")
-    checksum = head.get("ChecksumSHA256", "")
-    if checksum and "-" not in checksum and head.get("ChecksumType") != "COMPOSITE":
-        return base64.b64decode(checksum).hex(), _stored(head)
+    if head.get("ChecksumSHA256") == _encoded(likely):
+        return likely, _stored(head)
     digest = hashlib.sha256()
     for block in blocks(uri):
         digest.update(block)
@@ -241,8 +243,7 @@ def _answer(uri: str, request: Callable[[], Any], *expected: int) -> tuple[Any, 
     try:
         return request(), None
     except failures() as error:
-        refused = hasattr(error, "response") and status_of(error) in expected
-        if refused and code_of(error) != "NoSuchBucket":
+        if status_of(error) in expected and code_of(error) != "NoSuchBucket":
             return None, error
         raise meaning(error, uri) from None
 
@@ -268,8 +269,13 @@ def _stored(answer: dict[str, Any]) -> Stored:
     return Stored(nbytes=answer["ContentLength"], etag=answer["ETag"])
 
 
-def _base64(data: bytes) -> str:
-    return base64.b64encode(hashlib.sha256(data).digest()).decode()
+def _checksum(data: bytes) -> str:
+    return _encoded(hashlib.sha256(data).hexdigest())
+
+
+def _encoded(sha256: str) -> str:
+    """As S3 writes it: base64."""
+    return base64.b64encode(bytes.fromhex(sha256)).decode()
 
 
 def _folder(key: str) -> str:

@@ -177,8 +177,9 @@ def failures() -> tuple[type[Exception], ...]:
     """What either client raises."""
     from aiohttp import ClientError as HttpError
     from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
+    from botocore.parsers import ResponseParserError  # type: ignore[import-untyped]  # of a listing that was cut
 
-    return (BotoCoreError, ClientError, HttpError, OSError)
+    return (BotoCoreError, ClientError, ResponseParserError, HttpError, OSError)
 
 
 @contextmanager
@@ -224,26 +225,36 @@ def meaning(error: Exception, uri: str) -> GristmillError:
         return ConfigError(f"{uri}: no S3 credentials: {error}; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
     if isinstance(error, theirs.NoRegionError):
         return ConfigError(f"{uri}: no region; set region, or AWS_DEFAULT_REGION")
-    passing = (theirs.HTTPClientError, theirs.IncompleteReadError, theirs.FlexibleChecksumError)
+    passing = (
+        theirs.ConnectionError,
+        theirs.HTTPClientError,
+        theirs.IncompleteReadError,
+        theirs.FlexibleChecksumError,
+    )
     if isinstance(error, theirs.BotoCoreError) and not isinstance(error, passing):
         return ConfigError(f"{uri}: {error}")
-    return StorageError(f"{uri}: {error or type(error).__name__}")
+    return StorageError(f"{uri}: {str(error) or type(error).__name__}")
 
 
 def _answered(error: Any, uri: str) -> GristmillError:
     code, status = code_of(error), status_of(error)
     said = f"{uri}: {error.operation_name}: the server answered {status} {code}"
-    if status >= 500 or status == 429 or code in _PASSING or status < 300:
+    remedy = _REFUSED.get(code) or _REFUSED.get(str(status))
+    if remedy is None and (status >= 500 or status < 300 or status == 429 or code in _PASSING):
         return StorageError(said)
-    remedy = _REFUSED.get(code) or _REFUSED.get(str(status)) or "check the name and the endpoint"
-    return ConfigError(f"{said}: {remedy}")
+    return ConfigError(f"{said}: {remedy or 'check the name and the endpoint'}")
 
 
-def code_of(error: Any) -> str:
-    """The server's word for what went wrong, as ``NoSuchKey``; the status where an answer had no body."""
-    return str(error.response.get("Error", {}).get("Code", "Unknown"))
+def code_of(error: Exception) -> str:
+    """The server's word for what went wrong, as ``NoSuchKey``; the status where its answer had no body."""
+    return str(_response(error).get("Error", {}).get("Code", "Unknown"))
 
 
-def status_of(error: Any) -> int:
-    """HTTP status of an answer."""
-    return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+def status_of(error: Exception) -> int:
+    """HTTP status of the server's answer; 0 where none arrived."""
+    return int(_response(error).get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+
+
+def _response(error: Exception) -> dict[str, Any]:
+    # errors of connections have the attribute as well, and nothing in it
+    return getattr(error, "response", None) or {}

@@ -231,6 +231,15 @@ def sweep(temporaries: Iterable[Path]) -> int:
     return swept
 
 
+def remove(path: Path) -> None:
+    """Remove a file or a folder with all in it; one that is not there is fine."""
+    with translated(path):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+
+
 def _alive(process: int) -> bool:
     try:
         os.kill(process, 0)

@@ -11,13 +11,12 @@ from typing import Any
 import fsspec
 
 from gristmill import s3_client
-from gristmill.errors import ConfigError, InputError, StorageError
+from gristmill.errors import ConfigError, GristmillError, InputError, StorageError
 from gristmill.sources._found import Found, Glob, nothing_at, nothing_usable, passed_over, wrong_kind
 from gristmill.sources._names import kind_of
 from gristmill.sources._streams import Raw
 
 _CONTENT_MARKS = ("ETag", "etag", "VersionId", "version_id", "blob_id", "sha256", "md5")
-_S3 = ("s3", "s3a")
 _TIME_MARKS = ("LastModified", "last_modified", "Last-Modified", "mtime", "updated", "created")
 
 
@@ -77,9 +76,9 @@ def _found(uri: str, info: dict[str, Any]) -> Found:
 
 
 def _store(uri: str) -> Any:
-    scheme = uri.partition("://")[0]
-    if scheme in _S3:
+    if _is_s3(uri):
         return s3_client.filesystem()
+    scheme = uri.partition("://")[0]
     try:
         return fsspec.filesystem(scheme, use_listings_cache=False)
     except (ImportError, ValueError, TypeError) as error:
@@ -94,12 +93,22 @@ def _key(store: Any, uri: str) -> str:
 def _translated(uri: str) -> Iterator[None]:
     try:
         yield
-    except (FileNotFoundError, PermissionError) as error:
-        raise InputError(f"{uri}: cannot be read: {error}") from error
     except _failures(uri) as error:
-        if uri.partition("://")[0] in _S3:
-            raise s3_client.meaning(error, uri) from None
-        raise StorageError(f"{uri}: {error}") from error
+        raise _meaning(error, uri) from (None if _is_s3(uri) else error)
+
+
+def _meaning(error: Exception, uri: str) -> GristmillError:
+    if isinstance(error, FileNotFoundError):
+        return InputError(f"{uri}: cannot be read: {error}")
+    if _is_s3(uri):
+        return s3_client.meaning(error, uri)
+    if isinstance(error, PermissionError):
+        return InputError(f"{uri}: cannot be read: {error}")
+    return StorageError(f"{uri}: {error}")
+
+
+def _is_s3(uri: str) -> bool:
+    return uri.startswith(("s3://", "s3a://"))
 
 
 def _failures(uri: str) -> tuple[type[Exception], ...]:

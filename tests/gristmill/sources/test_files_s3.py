@@ -1,25 +1,18 @@
-"""``files`` on an object store that speaks S3: moto's server in a process of its own, exact in keys and listings."""
+"""``files`` on an object store that speaks S3: moto's server, exact in keys and listings."""
 
 import json
-import os
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from io import BytesIO
 from itertools import pairwise
-from typing import Any
 
-import botocore.session
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import s3fs
-from botocore.exceptions import ConnectionError as NotYet
+from object_store import Bucket, Server, reached
 from reading import read
 
-from gristmill.errors import InputError, StorageError
+from gristmill import s3_client
+from gristmill.errors import ConfigError, InputError, StorageError
 from gristmill.sources import _listing
 from gristmill.sources.files import Files
 
@@ -45,52 +38,10 @@ ODD = [
 """Keys that some layer between us and the store takes for something else."""
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 @pytest.fixture(scope="module")
-def store() -> Iterator[Any]:
-    """A client of an empty bucket ``corpus``. No AWS setting of whoever runs the tests reaches it, nor the reverse."""
-    port = free_port()
-    with pytest.MonkeyPatch.context() as patch:
-        for name in [name for name in os.environ if name.startswith(("AWS_", "FSSPEC_"))]:
-            patch.delenv(name)
-        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
-            patch.setenv(name, "dummy")
-        for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
-            patch.setenv(name, os.devnull)
-        patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-        patch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
-        s3fs.S3FileSystem.clear_instance_cache()
-        command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
-        server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        try:
-            client = botocore.session.get_session().create_client("s3")
-            _wait_for(client, server)
-            yield client
-        finally:
-            server.terminate()
-            server.wait(10)
-            s3fs.S3FileSystem.clear_instance_cache()
-
-
-def _wait_for(client: Any, server: subprocess.Popen[bytes]) -> None:
-    until = time.monotonic() + 30
-    while True:
-        try:
-            client.create_bucket(Bucket="corpus")
-            return
-        except NotYet:
-            assert server.poll() is None, "moto's server ended"
-            assert time.monotonic() < until, "moto's server does not answer"
-            time.sleep(0.05)
-
-
-def put(client: Any, key: str, data: bytes | str) -> None:
-    client.put_object(Bucket="corpus", Key=key, Body=data)
+def store(moto: Server) -> Iterator[Bucket]:
+    with reached(moto.endpoint):
+        yield Bucket(moto, "corpus")
 
 
 def found(*paths: str) -> list[str]:
@@ -98,11 +49,11 @@ def found(*paths: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def odd(store: Any) -> list[str]:
+def odd(store: Bucket) -> list[str]:
     for key in ODD:
-        put(store, key, json.dumps({"text": key}))
+        store.put(key, json.dumps({"text": key}))
     for key in ("odd/_SUCCESS", "odd/.hidden.jsonl", "odd/_temporary/x.jsonl", "odd/folder/", "odd/n.csv"):
-        put(store, key, "{}")
+        store.put(key, "{}")
     return [f"s3://corpus/{key}" for key in ODD]
 
 
@@ -133,12 +84,12 @@ def test_globs_pick_by_the_key_as_stored(glob: str, keys: list[str]):
     assert found(f"s3://corpus/{glob}") == [f"s3://corpus/{key}" for key in keys]
 
 
-def test_the_identity_is_the_content_and_not_the_time(store: Any):
+def test_the_identity_is_the_content_and_not_the_time(store: Bucket):
     """Equal bytes that were uploaded again must not redo a shard; other bytes of the same size must."""
     source = Files(paths=["s3://corpus/etag/x.jsonl"])
 
     def identity(text: str) -> str:
-        put(store, "etag/x.jsonl", f'{{"text": "{text}"}}\n')
+        store.put("etag/x.jsonl", f'{{"text": "{text}"}}\n')
         (shard,) = source.shards()
         return shard.identity
 
@@ -164,34 +115,64 @@ def test_what_is_not_there_is_named(uri: str, message: str):
         found(uri)
 
 
-def test_an_object_that_goes_away_after_planning_is_named(store: Any):
-    put(store, "gone/x.jsonl", "{}")
+def test_an_object_that_goes_away_after_planning_is_named(store: Bucket):
+    store.put("gone/x.jsonl", "{}")
     source = Files(paths=["s3://corpus/gone"])
     (shard,) = source.shards()
-    store.delete_object(Bucket="corpus", Key="gone/x.jsonl")
+    store.client.delete_object(Bucket=store.name, Key="gone/x.jsonl")
     with pytest.raises(InputError, match=r"s3://corpus/gone/x.jsonl: cannot be read"):
         list(source.read(shard))
 
 
-def test_an_object_that_is_replaced_while_it_is_read_is_retried(store: Any, monkeypatch: pytest.MonkeyPatch):
+def test_an_object_that_is_replaced_while_it_is_read_is_retried(store: Bucket, monkeypatch: pytest.MonkeyPatch):
     """Half of one version and half of the next would be a document that nobody wrote."""
-    monkeypatch.setattr(s3fs.S3FileSystem, "default_block_size", 1 << 20)
-    put(store, "replaced/x.jsonl", b"a" * (4 << 20))
+    monkeypatch.setattr(s3_client.filesystem(), "default_block_size", 1 << 20)
+    store.put("replaced/x.jsonl", b"a" * (4 << 20))
     with _listing.opened("s3://corpus/replaced/x.jsonl") as raw:
         assert raw.read(4) == b"aaaa"
-        put(store, "replaced/x.jsonl", b"b" * (4 << 20))
+        store.put("replaced/x.jsonl", b"b" * (4 << 20))
         with pytest.raises(StorageError, match=r"s3://corpus/replaced/x.jsonl: reading failed at byte"):
             list(iter(lambda: raw.read(1 << 20), b""))
 
 
-def test_row_groups_and_ranges_tile_a_file(store: Any, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.usefixtures("odd")
+def test_the_same_settings_reach_inputs_and_outputs(store: Bucket, monkeypatch: pytest.MonkeyPatch):
+    """fsspec has variables of its own: inputs must not come from another server than outputs go to."""
+    monkeypatch.setenv("FSSPEC_S3_ENDPOINT_URL", "http://127.0.0.1:9")
+    with reached(store.server.endpoint):
+        assert s3_client.filesystem().call_s3("head_object", Bucket="corpus", Key="odd/plain.jsonl")
+        assert len(found("s3://corpus/odd")) == len(ODD)
+
+
+@pytest.mark.usefixtures("store")
+def test_missing_credentials_are_a_mistake_and_not_retried(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    s3_client.use(None)
+    try:
+        with pytest.raises(ConfigError, match=r"^s3://corpus/odd: .*credentials"):
+            found("s3://corpus/odd")
+    finally:
+        monkeypatch.undo()
+        s3_client.use(None)
+
+
+def test_refused_keys_are_a_mistake_and_no_bad_file(bucket: Bucket, monkeypatch: pytest.MonkeyPatch):
+    """Or ``on_bad_file: quarantine`` would finish without any input."""
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "canary")
+    s3_client.use(None)
+    with pytest.raises(ConfigError, match=rf"^{bucket.uri}/x.jsonl: .*403"):
+        found(f"{bucket.uri}/x.jsonl")
+
+
+def test_row_groups_and_ranges_tile_a_file(store: Bucket, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("gristmill.sources.files.SHARD_BYTES", 4000)
     monkeypatch.setattr("gristmill.sources.files.UNDIVIDED_BYTES", 0)
     texts = [f"{number} " * 20 for number in range(300)]
     table = BytesIO()
     pq.write_table(pa.table({"text": texts}), table, row_group_size=50)
-    put(store, "parts/x.parquet", table.getvalue())
-    put(store, "parts/y.jsonl", "".join(f'{{"text": "{text}"}}\n' for text in texts))
+    store.put("parts/x.parquet", table.getvalue())
+    store.put("parts/y.jsonl", "".join(f'{{"text": "{text}"}}\n' for text in texts))
     source = Files(paths=["s3://corpus/parts"])
     shards = source.shards()
     assert len({shard.uri for shard in shards}) == 2
