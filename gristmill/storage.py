@@ -149,6 +149,14 @@ def write(path: Path, data: bytes) -> Artifact:
     return out.artifact
 
 
+def moved(artifact: Artifact, folder: Path) -> Artifact:
+    """The file of an artifact put into another folder of the same disk, under the same name."""
+    path = Path(artifact.uri)
+    with translated(path):
+        path.rename(folder / path.name)
+    return Artifact(uri=str(folder / path.name), sha256=artifact.sha256, nbytes=artifact.nbytes)
+
+
 def digest(path: Path) -> str:
     """sha256 of a file's bytes."""
     with translated(path), path.open("rb") as file:
