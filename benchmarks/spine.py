@@ -100,11 +100,17 @@ def covered(spans: list[tuple[float, float]]) -> float:
     return total
 
 
-def show_reading(spans: list[tuple[float, float]], sampler: Sampler, workers: int) -> None:
+def show_reading(
+    reading: list[tuple[float, float]], spans: list[tuple[float, float]], sampler: Sampler, workers: int
+) -> None:
     """Print whether the other workers had something to do while the input was read."""
-    first, last = spans[0][0], max(stop for _, stop in spans)
-    busy = sum(sampler.used(first, last).values()) / (last - first) / workers
-    print(f"input was read in            {last - first:6.2f} s, {busy:.1%} of {workers} cores busy meanwhile")
+    first, last = reading[0][0], max(stop for _, stop in reading)
+    wall = last - first
+    stages = sum(max(0.0, min(stop, last) - max(start, first)) for start, stop in spans)
+    busy = sum(sampler.used(first, last).values())
+    print(f"input was read in            {wall:6.2f} s")
+    print(f"  cores busy meanwhile       {busy / wall / workers:6.1%} of {workers}")
+    print(f"  occupancy meanwhile        {stages / wall / workers:6.1%} of {workers} workers")
 
 
 def main() -> None:
@@ -138,7 +144,7 @@ def main() -> None:
         spans = intervals(Path(folder) / "work")
         published = (Path(folder) / "out/manifest.json").stat().st_mtime
         show(spans, sampler, options.workers, began, published)
-        show_reading(intervals(Path(folder) / "work", "fetch"), sampler, options.workers)
+        show_reading(intervals(Path(folder) / "work", "fetch"), spans, sampler, options.workers)
 
 
 def show(spans: list[tuple[float, float]], sampler: Sampler, workers: int, began: float, published: float) -> None:
