@@ -15,6 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
 
+import msgspec
+
 from gristmill.errors import ConfigError, GristmillError, NoSpaceError, StorageError
 from gristmill.types import Artifact
 
@@ -154,7 +156,7 @@ def moved(artifact: Artifact, folder: Path) -> Artifact:
     path = Path(artifact.uri)
     with translated(path):
         path.rename(folder / path.name)
-    return Artifact(uri=str(folder / path.name), sha256=artifact.sha256, nbytes=artifact.nbytes)
+    return msgspec.structs.replace(artifact, uri=str(folder / path.name))
 
 
 def digest(path: Path) -> str:
