@@ -15,8 +15,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
 
-import msgspec
-
 from gristmill.errors import ConfigError, GristmillError, NoSpaceError, StorageError
 from gristmill.types import Artifact
 
@@ -149,14 +147,6 @@ def write(path: Path, data: bytes) -> Artifact:
     with Writer(path) as out:
         out.write(data)
     return out.artifact
-
-
-def moved(artifact: Artifact, folder: Path) -> Artifact:
-    """The file of an artifact put into another folder of the same disk, under the same name."""
-    path = Path(artifact.uri)
-    with translated(path):
-        path.rename(folder / path.name)
-    return msgspec.structs.replace(artifact, uri=str(folder / path.name))
 
 
 def digest(path: Path) -> str:

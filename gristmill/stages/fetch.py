@@ -114,7 +114,10 @@ class _Tally:
         written = self._documents.close(self._schema)
 
         def produce(folder: Path, _: str) -> StageReport:
-            return self._piece(storage.moved(written, folder))
+            path = folder / Path(written.uri).name
+            with storage.translated(path):
+                Path(written.uri).rename(path)
+            return self._piece(msgspec.structs.replace(written, uri=str(path)))
 
         place = {"fetch": self._key, "piece": len(self._pieces)}
         piece = ledger.run(self._work, "piece", self._shard.index, place, produce)
