@@ -145,7 +145,7 @@ class Crew:
         return name in self._asked
 
     def ask(self, name: str, task: Task[..., Any], call: Call) -> None:
-        """Have a task run submitted by the thread that waits for all; Prefect warns of deadlocks when a busy one does."""
+        """Have a task run submitted by the thread that waits for all: Prefect warns when a busy one does."""
         self._asked.add(name)
         self._events.put(_Asked(name=name, task=task.with_options(retries=self._execution.retries), call=call))
 

@@ -50,7 +50,7 @@ def hearing(announced: Callable[[StageReport], None]) -> Iterator[None]:
 
 
 def stage_folders(config: PrepareConfig, stage: str) -> list[Path]:
-    return sorted(Path(config.execution.work).glob(f"{stage}/*/report.json"))
+    return sorted(Path(config.execution.work).glob(f"{stage}/[!.]*/report.json"))
 
 
 def test_a_piece_is_usable_before_the_next_one_is_read(tmp_path: Path) -> None:
