@@ -82,10 +82,10 @@ class Sampler(threading.Thread):
         return found
 
 
-def intervals(work: Path) -> list[tuple[float, float]]:
+def intervals(work: Path, stage: str = "*") -> list[tuple[float, float]]:
     """When stage functions ran, from the reports in the work area."""
     found = []
-    for path in work.glob("*/*/report.json"):
+    for path in work.glob(f"{stage}/*/report.json"):
         report = msgspec.json.decode(path.read_bytes())["report"]
         found.append((report["started"], report["started"] + report["seconds"]))
     return sorted(found)
@@ -98,6 +98,19 @@ def covered(spans: list[tuple[float, float]]) -> float:
         total += max(0.0, stop - max(start, end))
         end = max(end, stop)
     return total
+
+
+def show_reading(
+    reading: list[tuple[float, float]], spans: list[tuple[float, float]], sampler: Sampler, workers: int
+) -> None:
+    """Print whether the other workers had something to do while the input was read."""
+    first, last = reading[0][0], max(stop for _, stop in reading)
+    wall = last - first
+    stages = sum(max(0.0, min(stop, last) - max(start, first)) for start, stop in spans)
+    busy = sum(sampler.used(first, last).values())
+    print(f"input was read in            {wall:6.2f} s")
+    print(f"  cores busy meanwhile       {busy / wall / workers:6.1%} of {workers}")
+    print(f"  occupancy meanwhile        {stages / wall / workers:6.1%} of {workers} workers")
 
 
 def main() -> None:
@@ -131,6 +144,7 @@ def main() -> None:
         spans = intervals(Path(folder) / "work")
         published = (Path(folder) / "out/manifest.json").stat().st_mtime
         show(spans, sampler, options.workers, began, published)
+        show_reading(intervals(Path(folder) / "work", "fetch"), spans, sampler, options.workers)
 
 
 def show(spans: list[tuple[float, float]], sampler: Sampler, workers: int, began: float, published: float) -> None:

@@ -1,10 +1,12 @@
-"""How far a stage is, while it runs: ``advance`` in the worker, one listener outside.
+"""What a stage says while it runs: how far it is, and which parts of its output can be used already.
 
-The listener is set once per process by whoever supervises the work; without one, nothing happens.
+The listeners are set once per process by whoever supervises the work; without them, nothing happens.
 """
 
 import time
 from collections.abc import Callable
+
+from gristmill.types import StageReport
 
 INTERVAL_SECONDS = 0.25
 """Listeners are told at most this often; a terminal cannot show more."""
@@ -13,6 +15,7 @@ INTERVAL_SECONDS = 0.25
 class _Meter:
     def __init__(self) -> None:
         self.listener: Callable[[int, int], None] | None = None
+        self.announced: Callable[[StageReport], None] | None = None
         self.documents = 0
         self.nbytes = 0
         self.told = 0.0
@@ -21,11 +24,12 @@ class _Meter:
 _meter = _Meter()
 
 
-def listen(listener: Callable[[int, int], None] | None) -> None:
-    """Call ``listener(documents, bytes)`` with what was done since its last call; None tells the rest and stops."""
+def listen(listener: Callable[[int, int], None] | None, announced: Callable[[StageReport], None] | None = None) -> None:
+    """Call ``listener(documents, bytes)`` with what was done since its last call, and ``announced(report)`` with every
+    part that is ready; None tells the rest and stops."""
     if _meter.listener is not None and (_meter.documents or _meter.nbytes):
         _meter.listener(_meter.documents, _meter.nbytes)
-    _meter.listener = listener
+    _meter.listener, _meter.announced = listener, announced
     _meter.documents = _meter.nbytes = 0
 
 
@@ -40,3 +44,9 @@ def advance(documents: int, nbytes: int) -> None:
         _meter.listener(_meter.documents, _meter.nbytes)
         _meter.documents = _meter.nbytes = 0
         _meter.told = now
+
+
+def announce(report: StageReport) -> None:
+    """Say that a part of the output stands for good and may be used while the stage goes on."""
+    if _meter.announced is not None:
+        _meter.announced(report)

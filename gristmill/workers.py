@@ -23,9 +23,11 @@ from pydantic import BaseModel
 
 from gristmill import errors, progress, s3_client
 from gristmill.errors import GristmillError, WorkerLost
+from gristmill.types import StageReport
 
 Result = TypeVar("Result")
 Listener = Callable[[int, int], None]
+Event = dict[str, Any]
 
 ONE_THREAD = {
     "RAYON_NUM_THREADS": "1",
@@ -45,20 +47,29 @@ def call(
     function: Callable[..., Result],
     *,
     listener: Listener | None = None,
+    announced: Callable[[StageReport], None] | None = None,
     seconds: float | None = None,
     **arguments: Any,
 ) -> Result:
     """Run ``function(**arguments)`` in a child process and return its result.
 
     Arguments and result are msgspec Structs, pydantic models or JSON-able values, typed by the function's annotations.
-    ``listener(documents, bytes)`` hears of progress. After ``seconds`` the child is killed. Raises what the function
+    ``listener(documents, bytes)`` hears of progress, ``announced(report)`` of parts that are ready, both in this
+    thread: while they run, nothing else is heard. After ``seconds`` the child is killed. Raises what the function
     raised when it is a ``GristmillError``, ``WorkerLost`` when the child died, ``RuntimeError`` with the child's
     traceback for a bug of ours.
     """
+
+    def hear(event: Event) -> None:
+        if listener is not None and "progress" in event:
+            listener(*event["progress"])
+        if announced is not None and "announced" in event:
+            announced(_typed(event["announced"], StageReport))
+
     request = {"function": f"{function.__module__}:{function.__qualname__}", "arguments": arguments}
     child = _pool.take()
     try:
-        answer = child.ask(msgspec.json.encode(request, enc_hook=_plain), listener, seconds)
+        answer = child.ask(msgspec.json.encode(request, enc_hook=_plain), hear, seconds)
     except BaseException:
         _pool.drop(child)
         if _pool.stopped:
@@ -100,12 +111,12 @@ class _Child:
         """Whether the process is still there."""
         return self._process.poll() is None
 
-    def ask(self, request: bytes, listener: Listener | None, seconds: float | None) -> dict[str, Any]:
+    def ask(self, request: bytes, hear: Callable[[Event], None], seconds: float | None) -> Event:
         timer = threading.Timer(threading.TIMEOUT_MAX if seconds is None else seconds, self._expire, [seconds])
         timer.daemon = True
         timer.start()
         try:
-            answer = self._exchange(request, listener)
+            answer = self._exchange(request, hear)
         finally:
             timer.cancel()
             timer.join()
@@ -117,7 +128,7 @@ class _Child:
         self._expired = f"was killed: no result within {seconds} s"
         self._process.kill()
 
-    def _exchange(self, request: bytes, listener: Listener | None) -> dict[str, Any]:
+    def _exchange(self, request: bytes, hear: Callable[[Event], None]) -> Event:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:
@@ -129,11 +140,10 @@ class _Child:
             line = self._process.stdout.readline()
             if not line.endswith(b"\n"):
                 raise self._lost()
-            answer: dict[str, Any] = msgspec.json.decode(line)
-            if "progress" not in answer:
+            answer: Event = msgspec.json.decode(line)
+            if "result" in answer or "error" in answer:
                 return answer
-            if listener is not None:
-                listener(*answer["progress"])
+            hear(answer)
 
     def _lost(self) -> WorkerLost:
         code = self._process.wait()
@@ -220,14 +230,20 @@ def _raised(error: dict[str, str]) -> Exception:
 
 
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:
-    """The child's loop: one JSON request a line in, progress and one result or error out."""
+    """The child's loop: one JSON request a line in, progress, parts and one result or error out."""
 
     def answer(line: bytes) -> None:
         answers.write(line + b"\n")
         answers.flush()
 
+    def progressed(documents: int, nbytes: int) -> None:
+        answer(msgspec.json.encode({"progress": [documents, nbytes]}))
+
+    def announced(report: StageReport) -> None:
+        answer(msgspec.json.encode({"announced": report}))
+
     for line in _lines_until_orphaned(requests):
-        progress.listen(lambda documents, nbytes: answer(msgspec.json.encode({"progress": [documents, nbytes]})))
+        progress.listen(progressed, announced)
         try:
             last = msgspec.json.encode({"result": _perform(msgspec.json.decode(line))}, enc_hook=_plain)
         except Exception as error:

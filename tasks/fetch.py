@@ -1,5 +1,7 @@
 """fetch: one input shard into Arrow."""
 
+from collections.abc import Callable
+
 from prefect import task
 
 from gristmill.config import PrepareConfig
@@ -9,6 +11,6 @@ from tasks.run import OPTIONS, in_worker
 
 
 @task(name="fetch", task_run_name="fetch-{shard.name}", tags={"fetch"}, **OPTIONS)
-def fetch(shard: ShardRef, config: PrepareConfig) -> StageReport:
-    """Read a shard, quarantine what cannot be used."""
-    return in_worker("fetch", stage.fetch, config, downloading=shard, shard=shard)
+def fetch(shard: ShardRef, config: PrepareConfig, announced: Callable[[StageReport], None]) -> StageReport:
+    """Read a shard, quarantine what cannot be used; ``announced`` hears of each piece but the last when it is there."""
+    return in_worker("fetch", stage.fetch, config, downloading=shard, announced=announced, shard=shard)

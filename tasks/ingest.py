@@ -1,5 +1,7 @@
 """ingest: everything that is done to one input shard before the shards must meet."""
 
+from functools import partial
+
 from prefect import task
 
 from gristmill.config import PrepareConfig
@@ -8,7 +10,7 @@ from gristmill.stages.fetch import check_quarantined, check_usable
 from gristmill.types import Plan, ShardRef, StageReport, Value, part_name
 from tasks.clean import clean
 from tasks.fetch import fetch
-from tasks.run import OPTIONS, all_done, each, raise_failed, watch
+from tasks.run import OPTIONS, Crew, raise_failed, watch
 from tasks.sign import sign
 
 
@@ -23,19 +25,28 @@ class Ingested(Value, frozen=True, kw_only=True):
 
 
 @task(name="ingest", task_run_name="ingest-{shard.name}", tags={"ingest"}, **{**OPTIONS, "retries": 0})
-def ingest_shard(shard: ShardRef, config: PrepareConfig) -> dict[str, StageReport]:
-    """Fetch one shard and, unless it came in several pieces, clean and sign it. Each stage is a task run of its own
-    with its own retries."""
-    fetched = fetch.with_options(retries=config.execution.retries)(shard, config)
-    if fetched.details["pieces"] > 1:
-        return {"fetched": fetched}
-    return {"fetched": fetched, **clean_and_sign(shard, fetched, 0, config)}
+def ingest_shard(shard: ShardRef, crew: Crew, config: PrepareConfig) -> dict[str, StageReport]:
+    """Fetch one shard, then clean and sign its last piece, which is all of it unless it is big; the crew has the
+    others done as soon as each is there. Each stage is a task run of its own with its own retries."""
+    announced = partial(begin_piece, shard, crew, config)
+    fetched = fetch.with_options(retries=config.execution.retries)(shard, config, announced)
+    return {"fetched": fetched, **clean_and_sign(shard, fetched, fetched.details["pieces"] - 1, config)}
 
 
 @task(name="ingest", task_run_name="ingest-{shard.name}-{piece}", tags={"ingest"}, **{**OPTIONS, "retries": 0})
 def ingest_piece(shard: ShardRef, fetched: StageReport, piece: int, config: PrepareConfig) -> dict[str, StageReport]:
-    """Clean and sign one piece of a big shard."""
+    """Clean and sign one piece of a big shard, of which more may still be read."""
     return clean_and_sign(shard, fetched, piece, config)
+
+
+def begin_piece(shard: ShardRef, crew: Crew, config: PrepareConfig, fetched: StageReport) -> None:
+    """Have an announced piece cleaned and signed, once however often the shard is read."""
+    name = f"{shard.name}-{fetched.piece}"
+    if name in crew:
+        return
+    for stage in ("clean", "sign"):
+        watch.board.extend(stage, 1)
+    crew.ask(name, ingest_piece, {"shard": shard, "fetched": fetched, "piece": fetched.piece, "config": config})
 
 
 def clean_and_sign(shard: ShardRef, fetched: StageReport, piece: int, config: PrepareConfig) -> dict[str, StageReport]:
@@ -47,20 +58,25 @@ def clean_and_sign(shard: ShardRef, fetched: StageReport, piece: int, config: Pr
 
 
 def ingest(plan: Plan, config: PrepareConfig) -> Ingested:
-    """Fan out over the input shards, then over the pieces of the big ones. All shards are tried before a damaged one
-    stops the run or, with ``on_bad_file: quarantine``, is left out by name."""
+    """Fan out over the input shards and the pieces of the big ones. All shards are tried before a damaged one stops
+    the run or, with ``on_bad_file: quarantine``, is left out by name, its pieces with it."""
     for stage in ("fetch", "clean", "sign"):
         watch.board.begin(stage, len(plan.shards))
-    results = each(ingest_shard, [{"shard": shard, "config": config} for shard in plan.shards], config)
+    crew = Crew(config)
+    for shard in plan.shards:
+        crew.ask(shard.name, ingest_shard, {"shard": shard, "crew": crew, "config": config})
+    outcomes = crew.outcomes()
+    results = [outcomes[shard.name] for shard in plan.shards]
     failed = {}
     if config.on_bad_file == "quarantine":
         failed = {number: str(error) for number, error in enumerate(results) if isinstance(error, InputError)}
-    used = {number: result for number, result in enumerate(results) if number not in failed}
-    raise_failed(list(used.values()))
+    used = [result for number, result in enumerate(results) if number not in failed]
+    raise_failed(used)
     check_usable(len(results), failed)
-    fetched = [reports["fetched"] for reports in used.values()]
+    fetched = [reports["fetched"] for reports in used]
     check_quarantined(fetched, config)
-    pieces = sorted([*_small(used), *_big(used, plan, config)], key=_order)
+    pieces = [outcomes[name] for report in fetched for name in _pieces(report)]
+    raise_failed(pieces)
     return Ingested(
         plan=plan,
         fetched=fetched,
@@ -70,23 +86,6 @@ def ingest(plan: Plan, config: PrepareConfig) -> Ingested:
     )
 
 
-def _order(reports: dict[str, StageReport]) -> list[int]:
-    return [reports["cleaned"].shard, reports["cleaned"].piece]
-
-
-def _small(used: dict[int, dict[str, StageReport]]) -> list[dict[str, StageReport]]:
-    return [reports for reports in used.values() if "cleaned" in reports]
-
-
-def _big(used: dict[int, dict[str, StageReport]], plan: Plan, config: PrepareConfig) -> list[dict[str, StageReport]]:
-    """The pieces of the shards that were cut."""
-    calls = [
-        {"shard": plan.shards[number], "fetched": reports["fetched"], "piece": piece, "config": config}
-        for number, reports in used.items()
-        if "cleaned" not in reports
-        for piece in range(reports["fetched"].details["pieces"])
-    ]
-    shards = len({call["shard"].index for call in calls})
-    for stage in ("clean", "sign"):
-        watch.board.extend(stage, len(calls) - shards)
-    return all_done(ingest_piece, calls, config)
+def _pieces(fetched: StageReport) -> list[str]:
+    """Under which names the crew has the pieces of a shard, in order."""
+    return [*(f"{fetched.name}-{piece}" for piece in range(fetched.details["pieces"] - 1)), fetched.name]

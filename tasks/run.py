@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from queue import SimpleQueue
 from threading import BoundedSemaphore
 from typing import Any
 from uuid import UUID
@@ -10,7 +11,7 @@ from uuid import UUID
 from prefect import Task
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.cache_policies import NO_CACHE
-from prefect.futures import PrefectFuture, as_completed
+from prefect.futures import PrefectConcurrentFuture
 from prefect.logging import get_run_logger
 from prefect.runtime import flow_run
 from prefect.task_runners import ThreadPoolTaskRunner
@@ -73,6 +74,14 @@ class Reports(Value, frozen=True, kw_only=True):
     reports: list[StageReport]
 
 
+class _Asked(Value, frozen=True, kw_only=True):
+    """A task run to be submitted."""
+
+    name: str
+    task: Task[..., Any]
+    call: Call
+
+
 class Slots:
     """How many calls may be under way: CPU work, and downloads where they are limited on their own."""
 
@@ -93,11 +102,12 @@ def in_worker(
     function: Callable[..., StageReport],
     config: PrepareConfig,
     downloading: ShardRef | None = None,
+    announced: Callable[[StageReport], None] | None = None,
     **arguments: Any,
 ) -> StageReport:
     """Run a stage function in a worker process, count it on the board and log one line.
 
-    ``downloading`` is the shard that the call fetches, where it does.
+    ``downloading`` is the shard that the call fetches, where it does; ``announced`` hears of parts that are ready.
     """
     config.execution.apply()  # a task may run in a process that no flow has prepared
     try:
@@ -105,6 +115,7 @@ def in_worker(
             report = workers.call(
                 function,
                 listener=lambda documents, nbytes: watch.board.advance(stage, documents, nbytes),
+                announced=announced,
                 seconds=config.execution.shard_seconds,
                 config=config,
                 **arguments,
@@ -119,22 +130,61 @@ def in_worker(
     return report
 
 
-def each(task: Task[..., Any], calls: list[Call], config: PrepareConfig) -> list[Any]:
-    """Submit one task run per call, wait for all, and return results or exceptions in the order of ``calls``.
+class Crew:
+    """Task runs, each under a name of its own, on as many threads as calls may be under way.
 
-    Whatever interrupts the wait (Ctrl-C, a cancelled run) stops the worker processes at once.
+    A task that runs may ask for others, which start when a thread is free; it must not wait for them.
     """
-    tried = task.with_options(retries=config.execution.retries)
-    threads = config.execution.worker_count() + config.execution.downloads
-    with ThreadPoolTaskRunner(max_workers=threads) as runner:
-        try:
-            futures: list[PrefectFuture[Any]] = [runner.submit(task=tried, parameters=call) for call in calls]
-            for _ in as_completed(futures):
+
+    def __init__(self, config: PrepareConfig) -> None:
+        self._execution = config.execution
+        self._asked: set[str] = set()
+        self._events: SimpleQueue[_Asked | None] = SimpleQueue()
+
+    def __contains__(self, name: str) -> bool:
+        """Whether this task run was asked for, ended or not."""
+        return name in self._asked
+
+    def ask(self, name: str, task: Task[..., Any], call: Call) -> None:
+        """Have a task run submitted by the thread that waits for all: Prefect warns when a busy one does."""
+        self._asked.add(name)
+        self._events.put(_Asked(name=name, task=task.with_options(retries=self._execution.retries), call=call))
+
+    def outcomes(self) -> dict[str, Any]:
+        """Wait until all are done; results or exceptions by name, in the order in which they were asked for.
+
+        Whatever interrupts the wait (Ctrl-C, a cancelled run) stops the worker processes at once.
+        """
+        threads = self._execution.worker_count() + self._execution.downloads
+        with ThreadPoolTaskRunner(max_workers=threads) as runner:
+            try:
+                futures = self._ended(runner)
+                return {name: future.result(raise_on_failure=False) for name, future in futures.items()}
+            except BaseException:
+                workers.stop()  # before the runner is left, which waits for its threads
+                raise
+
+    def _ended(self, runner: ThreadPoolTaskRunner[Any]) -> dict[str, PrefectConcurrentFuture[Any]]:
+        futures: dict[str, PrefectConcurrentFuture[Any]] = {}
+        ended = 0
+        while ended < len(self._asked):  # what a task asks for is in there before the task ends
+            asked = self._events.get()
+            if asked is None:
+                ended += 1
                 watch.update()
-            return [future.result(raise_on_failure=False) for future in futures]
-        except BaseException:
-            workers.stop()  # before the runner is left, which waits for its threads
-            raise
+                continue
+            future = runner.submit(task=asked.task, parameters=asked.call)
+            future.wrapped_future.add_done_callback(lambda _: self._events.put(None))
+            futures[asked.name] = future
+        return futures
+
+
+def each(task: Task[..., Any], calls: list[Call], config: PrepareConfig) -> list[Any]:
+    """One task run per call; results or exceptions in the order of ``calls``, once all are done."""
+    crew = Crew(config)
+    for number, call in enumerate(calls):
+        crew.ask(str(number), task, call)
+    return list(crew.outcomes().values())
 
 
 def all_done(task: Task[..., Any], calls: list[Call], config: PrepareConfig) -> list[Any]:

@@ -31,7 +31,10 @@ def inputs(shard: ShardRef, fetched: str, piece: int, config: PrepareConfig) -> 
 
 
 def clean(shard: ShardRef, fetched: StageReport, piece: int, config: PrepareConfig) -> StageReport:
-    """Write ``documents.arrow`` with the kept documents of one piece in order; blank ones are dropped at the end."""
+    """Write ``documents.arrow`` with the kept documents of one piece in order; blank ones are dropped at the end.
+
+    ``fetched`` reports the whole fetch or, while that goes on, the piece.
+    """
 
     def produce(folder: Path, key: str) -> StageReport:
         cascade = _Cascade([*config.rules(shard.source), _Blank()])

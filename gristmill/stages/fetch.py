@@ -18,8 +18,8 @@ from gristmill.types import DOCUMENT_SCHEMA, Artifact, ShardRef, StageReport
 
 PIECE_CHARACTERS = 1 << 26
 PIECE_DOCUMENTS = 1 << 18
-"""A shard is cut into pieces of about this size while it is read: one big file then keeps every worker busy in all
-later stages, and no later stage meets much more at a time."""
+"""A shard is cut into pieces of about this size while it is read: other workers clean and sign those of one big file
+while the rest of it is read, and no later stage meets much more at a time."""
 
 
 def piece_name(piece: int) -> str:
@@ -43,31 +43,36 @@ def inputs(shard: ShardRef, config: PrepareConfig) -> dict[str, Any]:
 def fetch(shard: ShardRef, config: PrepareConfig) -> StageReport:
     """Write ``documents-00000.arrow`` and so on, cut between documents, and ``quarantine.jsonl.zst`` where needed.
 
-    Raises ``InputError`` that names the file when it is damaged, or at the first bad document with
-    ``on_bad_document: fail``.
+    Each piece but the last is an output of its own, announced when it stands, while the rest is read; the report at the
+    end lists all and proves that they add up to the file. Raises ``InputError`` that names the file when it is damaged,
+    or at the first bad document with ``on_bad_document: fail``.
     """
 
     def produce(folder: Path, key: str) -> StageReport:
-        tally = _Tally(shard, config, folder)
+        tally = _Tally(shard, config, folder, key)
         try:
             for chunk in config.source(shard.source).documents(shard):
                 tally.add(chunk)
-            return tally.report(key)
+            return tally.report()
         except BaseException:
             tally.discard()
             raise
 
-    return ledger.run(config.execution.work, "fetch", shard.index, inputs(shard, config), produce)
+    report = ledger.run(config.execution.work, "fetch", shard.index, inputs(shard, config), produce)
+    if report.reused:
+        for piece in range(report.details["pieces"] - 1):
+            progress.announce(msgspec.structs.replace(report, piece=piece))
+    return report
 
 
 class _Tally:
-    def __init__(self, shard: ShardRef, config: PrepareConfig, folder: Path) -> None:
+    def __init__(self, shard: ShardRef, config: PrepareConfig, folder: Path, key: str) -> None:
         self._shard = shard
+        self._work, self._key = config.execution.work, key
         self._stop_at_bad = config.on_bad_document == "fail"
         self._folder = folder
-        self._pieces: list[Artifact] = []
-        self._documents = DocumentWriter(folder / "documents-00000.arrow")
-        self._piece_documents = self._piece_characters = 0
+        self._pieces: list[StageReport] = []
+        self._begin()
         self._quarantine = _Quarantine(folder / "quarantine.jsonl.zst", shard)
         self._schema = DOCUMENT_SCHEMA
         self._content = hashlib.sha256()
@@ -96,11 +101,54 @@ class _Tally:
             self._quarantine.add(bad)
         progress.advance(len(texts), nbytes)
 
-    def _cut(self) -> None:
-        """End the current piece and open the next one."""
-        self._pieces.append(self._documents.close(self._schema))
-        self._documents = DocumentWriter(self._folder / f"documents-{len(self._pieces):05d}.arrow")
+    def _begin(self) -> None:
+        """Open the next piece."""
+        self._documents = DocumentWriter(self._folder / f"{piece_name(len(self._pieces))}.arrow")
         self._piece_documents = self._piece_characters = 0
+
+    def _cut(self) -> None:
+        """File the current piece where it can be used at once, and open the next one.
+
+        A piece that stands since an earlier try is kept. Raises ``InputError`` when that try read other documents.
+        """
+        written = self._documents.close(self._schema)
+
+        def produce(folder: Path, _: str) -> StageReport:
+            path = folder / Path(written.uri).name
+            with storage.translated(path):
+                Path(written.uri).rename(path)
+            return self._piece(msgspec.structs.replace(written, uri=str(path)))
+
+        place = {"fetch": self._key, "piece": len(self._pieces)}
+        piece = ledger.run(self._work, "piece", self._shard.index, place, produce)
+        Path(written.uri).unlink(missing_ok=True)
+        if piece.details != self._read_so_far():
+            raise InputError(
+                f"{self._shard.uri}: its first documents are not those that an interrupted run read, though its size "
+                "and time of change are the same; touch it, or give another --work"
+            )
+        self._pieces.append(piece)
+        progress.announce(piece)
+        self._begin()
+
+    def _piece(self, documents: Artifact) -> StageReport:
+        """Bears the fingerprint of the fetch, so that what is made of it is the same as of the report at the end."""
+        return StageReport(
+            stage="piece",
+            shard=self._shard.index,
+            piece=len(self._pieces),
+            fingerprint=self._key,
+            docs_in=self._piece_documents,
+            docs_out=self._piece_documents,
+            chars_in=self._piece_characters,
+            chars_out=self._piece_characters,
+            artifacts={piece_name(len(self._pieces)): documents},
+            details=self._read_so_far(),
+        )
+
+    def _read_so_far(self) -> dict[str, str]:
+        """Of the text of all documents up to here."""
+        return {"content_sha256": self._content.hexdigest()}
 
     def discard(self) -> None:
         """Let go of the open files; Arrow complains on stderr about one that it has to close itself."""
@@ -115,15 +163,17 @@ class _Tally:
         self._content.update(data)
         return data.nbytes
 
-    def report(self, key: str) -> StageReport:
-        self._pieces.append(self._documents.close(self._schema))
-        artifacts = {piece_name(number): artifact for number, artifact in enumerate(self._pieces)}
+    def report(self) -> StageReport:
+        pieces = [*self._pieces, self._piece(self._documents.close(self._schema))]
+        assert sum(piece.docs_out for piece in pieces) == self._count
+        assert sum(piece.chars_out for piece in pieces) == self._characters
+        artifacts = {name: artifact for piece in pieces for name, artifact in piece.artifacts.items()}
         artifacts |= self._quarantine.close()
         bad = self._quarantine.reasons
         return StageReport(
             stage="fetch",
             shard=self._shard.index,
-            fingerprint=key,
+            fingerprint=self._key,
             docs_in=self._count + self._skipped + sum(bad.values()),
             docs_out=self._count,
             chars_in=self._characters,
@@ -132,7 +182,7 @@ class _Tally:
             quarantined=sum(bad.values()),
             quarantine_reasons=dict(sorted(bad.items())),
             artifacts=artifacts,
-            details={"content_sha256": self._content.hexdigest(), "pieces": len(self._pieces)},
+            details={**self._read_so_far(), "pieces": len(pieces)},
         )
 
 

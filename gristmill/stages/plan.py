@@ -65,14 +65,18 @@ def expected_text(shard: ShardRef) -> int:
 
 
 def done(shards: list[ShardRef], config: PrepareConfig) -> dict[str, int]:
-    """How many shards each per-shard stage has finished in the work area."""
+    """How many shards each per-shard stage has finished in the work area, all their pieces included."""
     work = places.at(config.execution.work)
     counts = {"fetch": 0, "clean": 0}
     for shard in shards:
-        fetched = ledger.fingerprint("fetch", fetch.inputs(shard, config))
-        cleaned = ledger.fingerprint("clean", clean.inputs(shard, fetched, 0, config))
-        counts["fetch"] += ledger.present(work.where(f"fetch/{fetched}")) is not None
-        counts["clean"] += ledger.present(work.where(f"clean/{cleaned}")) is not None
+        key = ledger.fingerprint("fetch", fetch.inputs(shard, config))
+        fetched = ledger.present(work.where(f"fetch/{key}"))
+        if fetched is None:
+            continue
+        pieces = range(fetched.details["pieces"])
+        cleaned = [ledger.fingerprint("clean", clean.inputs(shard, key, piece, config)) for piece in pieces]
+        counts["fetch"] += 1
+        counts["clean"] += all(ledger.present(work.where(f"clean/{name}")) is not None for name in cleaned)
     return counts
 
 

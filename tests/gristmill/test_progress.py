@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from gristmill import progress
+from gristmill.types import StageReport
 
 
 @pytest.fixture
@@ -30,6 +31,18 @@ def test_bytes_without_documents_are_told_too(told: list[tuple[int, int]]) -> No
     progress.advance(0, 7)
     progress.listen(None)
     assert sum(nbytes for _, nbytes in told) == 12
+
+
+def test_a_part_is_announced_at_once_and_to_nobody_afterwards() -> None:
+    """Unlike progress it cannot wait: a worker may be idle until it hears of it."""
+    heard: list[StageReport] = []
+    part = StageReport(stage="piece", shard=1, fingerprint="f00d")
+    progress.listen(None, heard.append)
+    progress.announce(part)
+    assert heard == [part]
+    progress.listen(None)
+    progress.announce(part)
+    assert heard == [part]
 
 
 def test_a_listener_hears_only_of_its_own_time(told: list[tuple[int, int]]) -> None:

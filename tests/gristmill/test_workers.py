@@ -15,7 +15,7 @@ import pytest
 
 from gristmill import workers
 from gristmill.errors import InputError, NoSpaceError, StorageError, WorkerLost
-from gristmill.types import ShardRef
+from gristmill.types import ShardRef, StageReport
 
 SUPPORT = Path(chores.__file__).parent
 SHARD = ShardRef(index=3, source="web", uri="a.jsonl", size=1, identity="x")
@@ -92,6 +92,23 @@ def test_everything_done_is_reported() -> None:
     seen.clear()
     workers.call(chores.bytes_alone, listener=lambda *done: seen.append(done), nbytes=41)
     assert [sum(column) for column in zip(*seen, strict=True)] == [0, 42]
+
+
+def test_parts_are_heard_of_in_order_and_typed_whether_or_not_anybody_listens() -> None:
+    """A piece that is not heard of is never cleaned; one that nobody waits for must not pass for the result."""
+    heard: list[StageReport] = []
+    assert workers.call(chores.announce, announced=heard.append, pieces=3) == 3
+    assert [(report.name, report.fingerprint) for report in heard] == [
+        ("shard-00003", "f00d"),
+        ("shard-00003-1", "f00d"),
+        ("shard-00003-2", "f00d"),
+    ]
+    assert workers.call(chores.announce, pieces=3) == 3
+
+
+def test_a_part_is_heard_of_before_the_stage_ends(tmp_path: Path) -> None:
+    """Whoever waits for the whole has nothing of the parts."""
+    assert workers.call(chores.wait_for, announced=lambda _: (tmp_path / "heard").touch(), path=str(tmp_path / "heard"))
 
 
 @pytest.mark.parametrize("kind", ["input", "space", "storage", "name"])

@@ -46,6 +46,22 @@ def meter(steps: int, nbytes: int) -> int:
     return steps
 
 
+def announce(pieces: int) -> int:
+    for piece in range(pieces):
+        progress.advance(1, 1)
+        progress.announce(StageReport(stage="piece", shard=3, piece=piece, fingerprint="f00d"))
+    return pieces
+
+
+def wait_for(path: str) -> bool:
+    """Whether a file is there within some seconds of an announcement."""
+    progress.announce(StageReport(stage="piece", shard=3, fingerprint="f00d"))
+    end = time.monotonic() + 20
+    while not Path(path).exists() and time.monotonic() < end:
+        time.sleep(0.01)
+    return Path(path).exists()
+
+
 def bytes_alone(nbytes: int) -> int:
     progress.advance(0, 1)
     progress.advance(0, nbytes)

@@ -1,7 +1,8 @@
 """Runs that are killed with -9: ``python killed.py RUNS.json``, a list of ``{"config": {...}, "kills": [...]}``.
 
 A kill is ``[outputs, seconds]``: one run of ``serial.prepare`` in a forked child, forked after every import so that the
-kill falls into the work. It dies ``seconds`` after that many stage outputs stand, unless it was done before.
+kill falls into the work. It dies ``seconds`` after that many stage outputs stand, unless it was done before. With
+another argument ``small-pieces`` every file is cut into many pieces.
 """
 
 import json
@@ -12,6 +13,8 @@ import time
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
+from pieces import cut_small
 
 from gristmill import config, serial
 from gristmill.config import PrepareConfig
@@ -37,6 +40,8 @@ def run_killed(asked: PrepareConfig, outputs: int, seconds: float) -> None:
 if __name__ == "__main__":
     runs = json.loads(Path(sys.argv[1]).read_text())
     parsed = [(config.parse(entry["config"]), entry["kills"]) for entry in runs]
+    if "small-pieces" in sys.argv[2:]:
+        cut_small(pytest.MonkeyPatch())
     pa.array([""])  # brings in pandas, which takes longer than all the rest of a small run
     for asked, kills in parsed:
         for outputs, seconds in kills:
