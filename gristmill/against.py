@@ -47,11 +47,15 @@ def _other_rules(output: str, manifest: Manifest, config: PrepareConfig) -> list
 def _expected(place: Place, manifest: Manifest, config: PrepareConfig) -> dict[str, list[Path]]:
     """The pieces of every published file, by its path in the output, made by the reference: generation by generation,
     each held against those before."""
-    there = {(shard.source, shard.uri, shard.identity, str(shard.part)): shard for shard in listed(config)}
+    there = {(shard.source, shard.uri, str(shard.part)): shard for shard in listed(config)}
     files: dict[str, list[Path]] = {}
     before = Earlier(signed=[], files=[])
     for generation in manifest.generations:
-        shards = [_input(row, there) for row in manifest.source_shards if row.generation == generation.number]
+        shards = [
+            _input(row, there)
+            for row in manifest.source_shards
+            if row.generation == generation.number and not row.error
+        ]
         if not shards:
             continue
         done = serial.ingest(shards, before, config)
@@ -60,10 +64,10 @@ def _expected(place: Place, manifest: Manifest, config: PrepareConfig) -> dict[s
     return files
 
 
-def _input(row: SourceShard, there: dict[tuple[str, str, str, str], ShardRef]) -> ShardRef:
-    found = there.get((row.source, row.uri, row.identity, str(row.part)))
+def _input(row: SourceShard, there: dict[tuple[str, str, str], ShardRef]) -> ShardRef:
+    found = there.get((row.source, row.uri, str(row.part)))
     if found is None:
-        raise InputError(f"{row.uri}: gone, or not what it was when it was read; its documents cannot be made again")
+        raise InputError(f"{row.uri}: gone; what was published of it cannot be made again")
     return replace(found, index=row.index)
 
 

@@ -30,7 +30,7 @@ def local(uri: str) -> Path:
         return Path(uri)
     if scheme == "file":
         return Path("/" + rest.lstrip("/"))
-    raise ConfigError(f"{uri}: the work area and the output must be on a local disk; give a path or file:///path")
+    raise ConfigError(f"{uri}: the work area and the output are a folder, file:///folder or s3://bucket/prefix")
 
 
 @contextmanager

@@ -41,7 +41,7 @@ class ShardRef(Value, frozen=True, kw_only=True):
     size: int
     """Bytes that the stage will read (compressed size for compressed files)."""
     identity: str
-    """Changes when the content may have changed (size and sha256 on disk, ETag and version on S3)."""
+    """Changes when the content may have changed (size and mtime on disk, ETag and version on S3)."""
     part: dict[str, int] | None = None
     """``None``: the whole file; ``{"start", "stop"}``: a half-open range of bytes or row groups."""
     take: dict[str, int] | None = None
@@ -249,7 +249,10 @@ class SourceShard(Value, frozen=True, kw_only=True):
     uri: str
     part: dict[str, int] | None
     identity: str
-    """Of the stored bytes when they were read; another one makes it a new shard."""
+    """Of the stored bytes when they were read."""
+    stored_sha256: str
+    """Of the file as stored, where it is on disk and this is its first shard; empty otherwise. With another identity
+    and these bytes it is still the same file."""
     generation: int
     """In which it was read."""
     signed: list[str]

@@ -14,6 +14,7 @@ from gristmill.config import PrepareConfig
 from gristmill.errors import InputError
 from gristmill.sources.base import BadDocument, Chunk
 from gristmill.stages._arrow import DocumentWriter, characters
+from gristmill.stages._contents import sha256_of
 from gristmill.types import DOCUMENT_SCHEMA, Artifact, ShardRef, StageReport
 
 PIECE_CHARACTERS = 1 << 26
@@ -53,7 +54,7 @@ def fetch(shard: ShardRef, config: PrepareConfig) -> StageReport:
         try:
             for chunk in config.source(shard.source).documents(shard):
                 tally.add(chunk)
-            return tally.report()
+            return tally.report(_stored_sha256(shard))
         except BaseException:
             tally.discard()
             raise
@@ -63,6 +64,12 @@ def fetch(shard: ShardRef, config: PrepareConfig) -> StageReport:
         for piece in range(report.details["pieces"] - 1):
             progress.announce(msgspec.structs.replace(report, piece=piece))
     return report
+
+
+def _stored_sha256(shard: ShardRef) -> str:
+    """Of the whole file, by its first shard; it has just been read, or will be by others."""
+    first = shard.part is None or shard.part["start"] == 0
+    return sha256_of(shard.uri) if first and not shard.remote else ""
 
 
 class _Tally:
@@ -163,7 +170,7 @@ class _Tally:
         self._content.update(data)
         return data.nbytes
 
-    def report(self) -> StageReport:
+    def report(self, stored_sha256: str) -> StageReport:
         pieces = [*self._pieces, self._piece(self._documents.close(self._schema))]
         assert sum(piece.docs_out for piece in pieces) == self._count
         assert sum(piece.chars_out for piece in pieces) == self._characters
@@ -182,7 +189,7 @@ class _Tally:
             quarantined=sum(bad.values()),
             quarantine_reasons=dict(sorted(bad.items())),
             artifacts=artifacts,
-            details={**self._read_so_far(), "pieces": len(pieces)},
+            details={**self._read_so_far(), "pieces": len(pieces), "stored_sha256": stored_sha256},
         )
 
 

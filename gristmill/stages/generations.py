@@ -12,6 +12,7 @@ from gristmill import ledger, places
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, OccupiedError
 from gristmill.manifest import MANIFEST, decoded, encoded
+from gristmill.stages._contents import sha256_of
 from gristmill.types import Artifact, Manifest, ShardRef, SourceShard, StageReport, Value
 
 FINISHED = "manifests"
@@ -23,6 +24,10 @@ REMEDY = "published files keep their rules: choose another dataset and --output,
 
 MAY_CHANGE = ("against", "max_quarantined_share", "on_bad_document", "on_bad_file", "on_removed")
 """Keys of the configuration that say nothing of what is published already."""
+
+
+_Key = tuple[str, str, str]
+"""Source, URI and part: what makes two shards of two runs the same."""
 
 
 class Arrivals(Value, frozen=True, kw_only=True):
@@ -46,6 +51,11 @@ class _Claim(Value, frozen=True, kw_only=True):
     dataset: str
 
 
+def finished(number: int) -> str:
+    """Where the manifest of a generation is."""
+    return f"{FINISHED}/g{number:05d}.json"
+
+
 def latest(output: str) -> Manifest | None:
     """The manifest of the last finished generation, whether ``manifest.json`` speaks of it already or not."""
     place = places.at(output)
@@ -59,7 +69,7 @@ def finish(manifest: Manifest, config: PrepareConfig) -> None:
     place = places.at(config.destination)
     number = len(manifest.generations)
     try:
-        place.publish(f"{FINISHED}/g{number:05d}.json", [], encoded(manifest))
+        place.publish(finished(number), [], encoded(manifest))
     except OccupiedError:
         raise ConfigError(
             f"{config.destination}: another run finished generation {number} with other input; run again"
@@ -89,15 +99,17 @@ def arrivals(listed: list[ShardRef], config: PrepareConfig) -> Arrivals:
     _check_same(before, config)
     known = {_place(row): row for row in before.source_shards}
     there = {_place(shard): shard for shard in listed}
-    new = [shard for key, shard in there.items() if key not in known or known[key].identity != shard.identity]
-    lost = None if new else _lost(before, config)
+    same = _same(there, known)
+    lost = _lost(before, config) if there.keys() == same else None
     if lost is not None:
-        again = [_again(row, there) for row in before.source_shards if row.generation == lost]
+        again = [_again(row, same, there) for row in before.source_shards if row.generation == lost]
         return Arrivals(generation=lost, shards=again, removed=before.generations[lost - 1].removed)
+    said = {index for generation in before.generations for index in generation.removed}
+    replaced = [row for row in before.source_shards if _place(row) not in same or known[_place(row)] is not row]
     return Arrivals(
         generation=len(before.generations) + 1,
-        shards=_numbered(new, len(before.source_shards)),
-        removed=_removed(before, there),
+        shards=_numbered([shard for key, shard in there.items() if key not in same], len(before.source_shards)),
+        removed=[row.index for row in replaced if row.index not in said and not row.error],
     )
 
 
@@ -105,19 +117,20 @@ def _numbered(shards: list[ShardRef], first: int) -> list[ShardRef]:
     return [msgspec.structs.replace(shard, index=first + number) for number, shard in enumerate(shards)]
 
 
-def _place(shard: ShardRef | SourceShard) -> tuple[str, str, str]:
+def _place(shard: ShardRef | SourceShard) -> _Key:
     return shard.source, shard.uri, str(shard.part)
 
 
-def _removed(before: Manifest, there: dict[tuple[str, str, str], ShardRef]) -> list[int]:
-    """Shards that are gone or were replaced, as far as no earlier generation said so."""
-    said = {index for generation in before.generations for index in generation.removed}
-    standing = {key: shard.identity for key, shard in there.items()}
-    return [
-        row.index
-        for row in before.source_shards
-        if row.index not in said and not row.error and standing.get(_place(row)) != row.identity
-    ]
+def _same(there: dict[_Key, ShardRef], known: dict[_Key, SourceShard]) -> set[_Key]:
+    """Shards with the bytes that were read before; a file on disk may have got another time of change."""
+    sums = {row.uri: row.stored_sha256 for row in known.values() if row.stored_sha256}
+    found = set()
+    for key, shard in there.items():
+        if key in known and (
+            shard.identity == known[key].identity or (shard.uri in sums and sha256_of(shard.uri) == sums[shard.uri])
+        ):
+            found.add(key)
+    return found
 
 
 def _lost(before: Manifest, config: PrepareConfig) -> int | None:
@@ -128,14 +141,13 @@ def _lost(before: Manifest, config: PrepareConfig) -> int | None:
     return next((file.generation for file in before.files if file.path not in there), None)
 
 
-def _again(row: SourceShard, there: dict[tuple[str, str, str], ShardRef]) -> ShardRef:
-    found = there.get(_place(row))
-    if found is None or found.identity != row.identity:
+def _again(row: SourceShard, same: set[_Key], there: dict[_Key, ShardRef]) -> ShardRef:
+    if _place(row) not in same:
         raise ConfigError(
             f"{row.uri}: changed or gone, and published files of its generation {row.generation} are missing; "
             "bring back the one or the other"
         )
-    return msgspec.structs.replace(found, index=row.index)
+    return msgspec.structs.replace(there[_place(row)], index=row.index)
 
 
 def _check_same(before: Manifest, config: PrepareConfig) -> None:

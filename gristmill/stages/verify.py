@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 
 from gristmill import places, plugins, progress, storage
-from gristmill.errors import ConfigError
+from gristmill.errors import ConfigError, GristmillError
 from gristmill.formats.base import Format
-from gristmill.manifest import read_manifest
+from gristmill.manifest import MANIFEST, decoded, read_manifest
 from gristmill.places import Place
 from gristmill.recount import block_digests, recount
-from gristmill.stages.generations import listed_files
+from gristmill.stages.generations import finished, listed_files
 from gristmill.types import AttachedFile, Manifest, PublishedFile, Value
 
 
@@ -40,14 +40,33 @@ def verify(output: str) -> Verified:
     for attached in manifest.attachments:
         with place.fresh(attached.path) as path:
             problems += _bytes(path, place.where(attached.path), attached)
+    problems += _generations(place, manifest)
     problems += _strangers(place, manifest)
     return Verified(
-        files=len(manifest.files) + len(manifest.attachments) + 1,
+        files=len(manifest.files) + len(manifest.attachments) + 1 + len(manifest.generations),
         documents=sum(file.documents for file in manifest.files),
         tokens=sum(file.tokens for file in manifest.files),
         bytes=sum(file.bytes for file in manifest.files) + sum(file.bytes for file in manifest.attachments),
         problems=problems,
     )
+
+
+def _generations(place: Place, manifest: Manifest) -> list[str]:
+    """The manifest of every generation is there, and is a beginning of the last one."""
+    problems = []
+    for number in range(1, len(manifest.generations) + 1):
+        name = finished(number)
+        if not place.has(name):
+            problems.append(f"{place.where(name)}: missing; expected the manifest of generation {number}")
+            continue
+        try:
+            found = decoded(place.read(name), place.where(name))
+        except GristmillError as error:
+            problems.append(str(error))
+            continue
+        if found.generations != manifest.generations[:number] or found.files != manifest.files[: len(found.files)]:
+            problems.append(f"{place.where(name)}: says something else of its generations than {MANIFEST}")
+    return problems
 
 
 def format_of(manifest: Manifest, kind: str) -> Format:

@@ -7,8 +7,9 @@ import msgspec
 import numpy as np
 
 from gristmill import storage
-from gristmill.manifest import MANIFEST, VERSION, seal
-from gristmill.types import Manifest, PublishedFile, RuleRecord, SourceShard, TokenizerRecord
+from gristmill.manifest import MANIFEST, VERSION, encoded, seal
+from gristmill.stages.generations import finished
+from gristmill.types import Generation, Manifest, PublishedFile, RuleRecord, SourceShard, TokenizerRecord
 
 
 def token_file(**changes: Any) -> PublishedFile:
@@ -16,6 +17,7 @@ def token_file(**changes: Any) -> PublishedFile:
         path="nanogpt/train.bin",
         format="nanogpt",
         split="train",
+        generation=1,
         bytes=2468,
         sha256="ab" * 32,
         documents=1234,
@@ -31,7 +33,8 @@ def token_file(**changes: Any) -> PublishedFile:
 
 def source_shard(**changes: Any) -> SourceShard:
     plain = SourceShard(
-        index=0, source="web", uri="a.jsonl", part=None, sha256="cd" * 32, documents=5, kept=3, dropped={"blank": 1},
+        index=0, source="web", uri="a.jsonl", part=None, identity="7:1", generation=1, signed=[],
+        stored_sha256="", sha256="cd" * 32, documents=5, kept=3, dropped={"blank": 1},
         quarantined={"json_syntax": 1}, tokens=99,
     )  # fmt: skip
     return msgspec.structs.replace(plain, **changes)
@@ -49,6 +52,12 @@ def manifest(**changes: Any) -> Manifest:
     plain = Manifest(
         manifest_version=VERSION,
         dataset="demo",
+        generations=[
+            Generation(
+                number=1, code_version="0", config_fingerprint="f" * 32, shards=1, documents=3, tokens=99, removed=[],
+                tombstones="",
+            )
+        ],
         code_version="0",
         config={"split": {"kind": "fraction", "fraction": 0.01}},
         config_fingerprint="f" * 32,
@@ -73,7 +82,8 @@ def manifest(**changes: Any) -> Manifest:
 
 def write_manifest(output: Path, made: Manifest) -> Path:
     """Seal a manifest and put it where a data set has it."""
-    storage.write(output / MANIFEST, msgspec.json.format(msgspec.json.encode(seal(made)), indent=1) + b"\n")
+    for name in (MANIFEST, finished(len(made.generations))):
+        storage.write(output / name, encoded(seal(made)))
     return output / MANIFEST
 
 

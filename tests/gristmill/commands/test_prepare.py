@@ -83,8 +83,11 @@ def test_a_dry_run_says_what_is_done_already(
         check(["config.yaml", "--dry-run"])
     shown = capsys.readouterr().out
     assert stopped.value.code == 0
-    assert "fetch 1, clean 1 of 1" in shown
-    assert "published already" in shown
+    assert "published already; a run would change nothing" in shown
+    write_documents(Path("in/b.jsonl"), ["three"])
+    with pytest.raises(SystemExit):
+        check(["config.yaml", "--dry-run"])
+    assert "published already; a run would add generation 2" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -101,7 +104,7 @@ def test_a_dry_run_says_what_is_done_already(
         ({"split": {"kind": "characters"}}, ["characters", "ordering"]),
         ({"formats": [{"kind": "nanogpt"}, {"kind": "nanogpt"}]}, ["formats", "nanogpt", "once"]),
         ({"execution": {"workers": -1}}, ["workers", "-1"]),
-        ({"output": "s3://bucket/x"}, ["s3://bucket/x", "local disk"]),
+        ({"output": "ftp://host/x"}, ["ftp://host/x", "s3://bucket/prefix"]),
         ({"sources": [{"kind": "files", "paths": ["nowhere"]}]}, ["nowhere"]),
         ({"sources": [{"kind": "files", "paths": ["in/*.parquet"]}]}, ["in/*.parquet"]),
         ({"sources": [{"kind": "files", "paths": ["config.yaml"]}]}, ["config.yaml", ".jsonl"]),
@@ -211,19 +214,6 @@ def test_an_output_that_holds_another_data_set(
     assert tree(Path("out")) == before
 
 
-def test_an_output_made_from_other_files(
-    asked: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A file that joined the folder must not be taken for published."""
-    rules: dict[str, Any] = {"cleaning": [], "dedup": [], "ordering": {"kind": "input"}, "split": {"kind": "none"}}
-    published(tmp_path)
-    write_documents(Path("in/b.jsonl"), ["three"])
-    before = tree(Path("out"))
-    message = refused(asked | rules, capsys)
-    assert all(part in message for part in ("in/b.jsonl", "out", "--output")), message
-    assert tree(Path("out")) == before
-
-
 def test_an_output_with_files_of_unknown_origin(asked: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     """A train.bin without a manifest is somebody's only copy."""
     Path("out/nanogpt").mkdir(parents=True)
@@ -237,7 +227,7 @@ def test_an_output_with_a_manifest_that_was_changed(
 ) -> None:
     """Nothing can be said of such a folder, so nothing is added to it."""
     published(tmp_path)
-    manifest = Path("out/manifest.json")
+    manifest = Path("out/manifests/g00001.json")
     manifest.write_text(manifest.read_text().replace("older", "newer").replace('"test"', '"toast"'))
     Path("config.yaml").write_text(yaml.safe_dump(asked))
     with pytest.raises(SystemExit) as stopped:
@@ -245,4 +235,4 @@ def test_an_output_with_a_manifest_that_was_changed(
     lines = capsys.readouterr().err.splitlines()
     assert stopped.value.code == 1
     assert len(lines) == 1
-    assert "out/manifest.json" in lines[0]
+    assert "out/manifests/g00001.json" in lines[0]

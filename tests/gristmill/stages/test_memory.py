@@ -14,6 +14,7 @@ from gristmill import serial, workers
 from gristmill.stages import _components, decide, find
 from gristmill.stages._pairs import ALL_PAIRS, pairs_within, portions
 from gristmill.stages.decide import VERDICT
+from gristmill.stages.generations import Earlier
 from gristmill.stages.plan import plan
 from gristmill.stages.records import mapped
 
@@ -70,7 +71,7 @@ def test_verdicts_do_not_depend_on_the_bounds(tmp_path: Path, monkeypatch: pytes
     def verdicts(work: str) -> list[tuple[int, ...]]:
         execution = {"work": str(tmp_path / work)}
         config = configuration.parse({**settings, "execution": execution})
-        decided = serial.ingest(plan(config).shards, config).decided
+        decided = serial.ingest(plan(config).shards, Earlier(signed=[], files=[]), config).decided
         assert not list((tmp_path / work / "decide").glob("*/*tmp*"))
         return mapped(decided, "verdicts", VERDICT).tolist()
 

@@ -44,7 +44,7 @@ def test_documents_of_an_earlier_data_set_never_come_again(tmp_path: Path, old: 
     assert named.pop("again") == "fresh0"
     assert set(named) == set(new)
     for name, kept in named.items():
-        text = recalled_text(kept, config)
+        text = recalled_text(kept, config.against)
         assert text == page(int(name.removeprefix("equal").removeprefix("near")))
         path, _, place = kept.rpartition("#")
         assert path.startswith(f"{old.destination}/nanogpt/")
@@ -111,14 +111,14 @@ def test_every_document_comes_back_as_it_was(
             names += batch.column("id").to_pylist()
     assert found == published(old)
     assert len(found) == 35
-    assert [recalled_text(name, config) for name in names] == found
+    assert [recalled_text(name, config.against) for name in names] == found
 
 
 def test_a_document_that_is_not_there_is_named(tmp_path: Path, old: PrepareConfig) -> None:
     config = request(tmp_path, against=[old.destination])
     for name in (f"{old.destination}/nanogpt/train.bin#999", "elsewhere/train.bin#0"):
         with pytest.raises(InputError, match=f"{name}: no such document in "):
-            recalled_text(name, config)
+            recalled_text(name, config.against)
 
 
 def test_an_earlier_data_set_that_is_not_there_is_refused(tmp_path: Path) -> None:

@@ -16,7 +16,8 @@ from corpora import GPT2, request, tree, write_documents
 from gristmill import serial, storage
 from gristmill.config import PrepareConfig
 from gristmill.stages.fetch import fetch
-from gristmill.stages.plan import plan
+from gristmill.stages.generations import Earlier
+from gristmill.stages.plan import listed
 
 KILLS = 12
 
@@ -98,7 +99,7 @@ def test_a_finished_run_does_nothing_again(tmp_path: Path) -> None:
     config = asked(tmp_path, "run")
     serial.prepare(config)
     before, bytes_before = standing(Path(config.execution.work)), tree(Path(config.destination))
-    done = serial.ingest(plan(config).shards, config)
+    done = serial.ingest(listed(config), Earlier(signed=[], files=[]), config)
     assert all(report.reused for report in [*done.fetched, *done.cleaned, *done.signed, done.decided])
     serial.prepare(config)
     assert standing(Path(config.execution.work)) == before
@@ -168,7 +169,7 @@ def test_a_file_that_changed_is_read_again(tmp_path: Path) -> None:
     config = asked(tmp_path, "run")
     serial.prepare(config)
     write_documents(tmp_path / "in" / "2.jsonl.gz", ["corrected"])
-    reused = [fetch(shard, config).reused for shard in plan(config).shards]
+    reused = [fetch(shard, config).reused for shard in listed(config)]
     assert reused == [True, True, False, True]
 
 
@@ -205,6 +206,13 @@ def test_an_output_with_a_damaged_report_is_made_again(tmp_path: Path, damage: C
     check_damage(tmp_path, lambda folder: [folder / "report.json"], damage)
 
 
+def unpublished(config: PrepareConfig) -> None:
+    """Take back the last step, so that the run has to look at everything again."""
+    for name in ("manifest.json", "manifests/g00001.json"):
+        (Path(config.destination) / name).unlink()
+    storage.write(Path(config.destination) / "unfinished.json", b'{"dataset":"test"}')
+
+
 def check_damage(folder: Path, chosen: Callable[[Path], Iterable[Path]], damage: Callable[[Path], None]) -> None:
     """Damage the chosen files of one output of every stage; all of them are made again, and nothing else is."""
     corpus(folder)
@@ -219,6 +227,7 @@ def check_damage(folder: Path, chosen: Callable[[Path], Iterable[Path]], damage:
             damage(path)
             hurt.add(output.relative_to(work).as_posix())
     assert hurt
+    unpublished(config)
     serial.prepare(config)
     assert tree(Path(config.destination)) == wanted
     assert {name for name, mark in standing(work).items() if before[name] != mark} == hurt

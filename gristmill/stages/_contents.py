@@ -1,10 +1,8 @@
 """sha256 of input files on disk, remembered as long as a file keeps its size and time of change."""
 
-import os
 import sqlite3
 import time
 from contextlib import closing
-from functools import lru_cache
 from pathlib import Path
 
 from gristmill import places, storage
@@ -16,12 +14,17 @@ _SETTLED_NS = 2_000_000_000
 _TABLE = "CREATE TABLE IF NOT EXISTS contents (path TEXT, state TEXT, sha256 TEXT, PRIMARY KEY (path))"
 
 
-def sha256_of(path: str, status: os.stat_result) -> str:
-    """sha256 of the file's bytes, in hex: read at about 1.5 GB/s the first time, then looked up."""
-    return _sha256(str(Path(path).absolute()), f"{status.st_size}:{status.st_mtime_ns}:{status.st_ino}")
+def sha256_of(uri: str) -> str:
+    """sha256 of a file's bytes, in hex: read at about 1.5 GB/s the first time, then looked up. Empty where the URI is
+    no file on disk."""
+    path = Path(uri).absolute()
+    if not path.is_file():
+        return ""
+    with storage.translated(path):
+        status = path.stat()
+    return _sha256(str(path), f"{status.st_size}:{status.st_mtime_ns}:{status.st_ino}")
 
 
-@lru_cache(maxsize=1 << 16)
 def _sha256(path: str, state: str) -> str:
     with closing(_database()) as known:
         found = known.execute("SELECT sha256 FROM contents WHERE path = ? AND state = ?", (path, state)).fetchone()
