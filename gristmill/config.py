@@ -141,6 +141,12 @@ class PrepareConfig(BaseModel):
             return self
         return self.model_copy(update={"output": self.output.replace("{date}", day.isoformat())})
 
+    def beside(self) -> Self:
+        """The same as a data set of its own, named by its fingerprint: for other rules than those that it was published
+        by. Stage outputs that are still valid are reused."""
+        mark = self.fingerprint()[:8]
+        return self.model_copy(update={"dataset": f"{self.dataset}-{mark}", "output": f"{self.destination}-{mark}"})
+
     def source(self, label: str) -> Source:
         """The source of this name."""
         return next(source for source in self.sources if source.label == label)

@@ -76,6 +76,11 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument(
         "--explain", action="store_true", help="show each source's rules, every threshold and its origin; run nothing"
     )
+    found.add_argument(
+        "--rebuild",
+        action="store_true",
+        help="make the whole data set anew beside a published one, by these rules: <dataset>-<fingerprint>",
+    )
     found.add_argument("--debug", action="store_true", help="show tracebacks")
     return found
 
@@ -138,6 +143,8 @@ def _check(options: argparse.Namespace) -> int:
     if options.config is not None and "sources" not in config.model_fields_set:
         print(f"{options.config} names no sources: the documentation of this Python is the corpus", file=sys.stderr)
     planned = plan(config)
+    if planned.removed:
+        print(_gone(planned, config), file=sys.stderr)
     if options.dry_run:
         show_plan(planned, config)
     config.check_rules()
@@ -145,6 +152,11 @@ def _check(options: argparse.Namespace) -> int:
     check_space(planned, config)
     ledger.sweep(config.execution.work)
     return 0
+
+
+def _gone(planned: Plan, config: PrepareConfig) -> str:
+    done = "their places are listed" if config.on_removed == "tombstone" else "on_removed: tombstone lists their places"
+    return f"{len(planned.removed)} input shards that are published are gone or were replaced; their documents stay, {done}"
 
 
 def _config(options: argparse.Namespace) -> PrepareConfig:
@@ -155,7 +167,8 @@ def _config(options: argparse.Namespace) -> PrepareConfig:
         settings["execution.work"] = options.work
     if options.workers is not None:
         settings["execution.workers"] = options.workers
-    return configuration.read(options.config, settings).dated(datetime.date.today())
+    config = configuration.read(options.config, settings).dated(datetime.date.today())
+    return config.beside() if options.rebuild else config
 
 
 def _setting(text: str) -> tuple[str, Any]:

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 import yaml
 from corpora import GPT2, request, small_corpus, write_documents
+from manifests import write_manifest
 
 from gristmill import against, serial, storage
 from gristmill.commands.verify import main
 from gristmill.config import PrepareConfig
-from gristmill.manifest import read_manifest, seal
+from gristmill.manifest import read_manifest
 from gristmill.recount import block_digests
 from gristmill.stages.verify import verify
 
@@ -54,9 +55,7 @@ def tampered(output: Path, name: str, ids: Any) -> None:
         else file
         for file in manifest.files
     ]
-    sealed = seal(msgspec.structs.replace(manifest, files=files))
-    data = msgspec.json.format(msgspec.json.encode(sealed), indent=1) + b"\n"
-    (output / "manifest.json").write_bytes(data)
+    write_manifest(output, msgspec.structs.replace(manifest, files=files))
 
 
 @pytest.fixture

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from copied import EXACT, MINHASH, changed, page, web, write_ids
 from corpora import EOT, request
+from manifests import write_manifest
 
 from gristmill import copies, serial, storage
 from gristmill.commands.verify import main
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError
-from gristmill.manifest import MANIFEST, read_manifest, seal
+from gristmill.manifest import read_manifest
 from gristmill.recount import block_digests
 
 
@@ -48,8 +49,7 @@ def replaced(output: Path, name: str, ids: np.ndarray) -> None:
         else file
         for file in manifest.files
     ]
-    sealed = seal(msgspec.structs.replace(manifest, files=files))
-    (output / MANIFEST).write_bytes(msgspec.json.format(msgspec.json.encode(sealed), indent=1) + b"\n")
+    write_manifest(output, msgspec.structs.replace(manifest, files=files))
 
 
 def streams(output: Path) -> dict[str, list[np.ndarray]]:

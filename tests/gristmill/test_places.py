@@ -27,6 +27,14 @@ def request(folder: Path, work: str, output: str) -> PrepareConfig:
     return corpora.request(folder, **settings, output=output, execution={"work": work})
 
 
+def unpublish(config: PrepareConfig) -> None:
+    """Take back the last step, so that the next run has to look at all the others."""
+    place = places.at(config.destination)
+    for name in ("manifest.json", "manifests/g00001.json"):
+        place.remove(name)
+    place.publish("unfinished.json", [], b'{"dataset":"test"}')
+
+
 def published(output: str) -> dict[str, bytes]:
     place = places.at(output)
     return {name: place.read(name) for name in place.names()}
@@ -52,7 +60,7 @@ def test_another_machine_resumes_from_the_store_alone(
     """A new machine with an empty spool must reuse what stands in the work area, and fetch only what it reads."""
     config = request(tmp_path, f"{bucket.uri}/work", f"{bucket.uri}/out")
     serial.prepare(config)
-    places.at(config.destination).remove("manifest.json")
+    unpublish(config)
     monkeypatch.setenv(places.SPOOL, str(tmp_path / "other machine"))
     before = {entry.name: entry.etag for entry in places.s3.names(f"{bucket.uri}/work")}
     serial.prepare(config)
@@ -74,6 +82,7 @@ def test_a_work_file_that_is_gone_or_changed_is_made_again(tmp_path: Path, bucke
         bucket.put(f"work/{victim}", bytes([data[0] ^ 1]) + data[1:])
     folder = place.where(victim.rpartition("/")[0])
     assert ledger.standing(folder) is None
+    unpublish(config)
     serial.prepare(config)
     assert ledger.standing(folder) is not None
     assert place.read(victim) == data

@@ -217,7 +217,7 @@ def test_local_takes_paths_and_file_uris_only() -> None:
     """Half of s3://bucket/x must not become a folder named s3:."""
     assert storage.local("a/b") == Path("a/b")
     assert storage.local("file:///a/b") == Path("/a/b")
-    with pytest.raises(ConfigError, match=r"s3://bucket/x: .*local disk"):
+    with pytest.raises(ConfigError, match=r"s3://bucket/x: .*file:///folder"):
         storage.local("s3://bucket/x")
 
 

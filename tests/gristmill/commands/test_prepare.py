@@ -83,7 +83,7 @@ def test_a_dry_run_says_what_is_done_already(
         check(["config.yaml", "--dry-run"])
     shown = capsys.readouterr().out
     assert stopped.value.code == 0
-    assert "published already; a run would change nothing" in shown
+    assert "published already: a run would change nothing" in shown
     write_documents(Path("in/b.jsonl"), ["three"])
     with pytest.raises(SystemExit):
         check(["config.yaml", "--dry-run"])
