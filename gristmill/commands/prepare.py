@@ -155,8 +155,8 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _gone(planned: Plan, config: PrepareConfig) -> str:
-    done = "their places are listed" if config.on_removed == "tombstone" else "on_removed: tombstone lists their places"
-    return f"{len(planned.removed)} input shards that are published are gone or were replaced; their documents stay, {done}"
+    what = "are listed as tombstones" if config.on_removed == "tombstone" else "stay (see on_removed)"
+    return f"{len(planned.removed)} published input shards are gone or were replaced; their documents {what}"
 
 
 def _config(options: argparse.Namespace) -> PrepareConfig:
