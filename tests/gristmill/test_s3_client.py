@@ -176,6 +176,7 @@ def wrapped(error: Exception) -> OSError:
         (answered(403, "403"), ConfigError, "may not do this"),
         (answered(403, "SignatureDoesNotMatch"), ConfigError, "the secret key is wrong"),
         (answered(400, "ExpiredToken"), ConfigError, "sign in again"),
+        (answered(403, "RequestTimeTooSkewed"), ConfigError, "the clock"),
         (answered(404, "NoSuchBucket"), ConfigError, "create it"),
         (answered(301, "PermanentRedirect"), ConfigError, "set region"),
         (answered(501, "NotImplemented"), ConfigError, "needs conditional writes"),
