@@ -195,7 +195,7 @@ def _send_whole(body: BinaryIO, bucket: str, key: str, sha256: str) -> None:
     )
 
 
-def _sendparts_of(body: BinaryIO, bucket: str, key: str, sha256: str) -> None:
+def _send_parts(body: BinaryIO, bucket: str, key: str, sha256: str) -> None:
     place = {"Bucket": bucket, "Key": key}
     place["UploadId"] = client().create_multipart_upload(
         **place, ChecksumAlgorithm="SHA256", Metadata={"sha256": sha256}
