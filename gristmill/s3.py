@@ -17,8 +17,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from gristmill.errors import ConfigError, OccupiedError, StorageError
+from gristmill.errors import OccupiedError, StorageError
 from gristmill.s3_client import client, code_of, failures, in_force, meaning, status_of, translated
+from gristmill.s3_keys import folder_of, made_parts, parts_of
 from gristmill.storage import Writer
 from gristmill.storage import translated as on_disk
 from gristmill.types import Value
@@ -30,8 +31,6 @@ PART_BYTES = 64 << 20
 """Size of a part: the 10,000 that S3 allows make 640 GB, and one is held in memory."""
 
 BLOCK_BYTES = 1 << 20
-
-_KEY_BYTES = 1024
 
 _SETTLED = (404, 409, 412)
 """Answers to a conditional put that say to look at what is there: it may be ours, sent before, and the answer lost.
@@ -65,7 +64,7 @@ class Upload(Value, frozen=True, kw_only=True):
 
 def stat(uri: str) -> Stored | None:
     """The object's size and ETag; None only when the server says 404. A missing bucket is a 404 as well here."""
-    bucket, key = _parts(uri)
+    bucket, key = parts_of(uri)
     head, _ = _answer(uri, lambda: client().head_object(Bucket=bucket, Key=key), 404)
     return None if head is None else _stored(head)
 
@@ -73,7 +72,7 @@ def stat(uri: str) -> Stored | None:
 def blocks(uri: str) -> Iterator[bytes]:
     """The object's bytes, a piece at a time. An answer that breaks off is taken up where it broke off, for as long as
     it is the same object. Raises ``ConfigError`` when there is none."""
-    bucket, key = _parts(uri)
+    bucket, key = parts_of(uri)
     wanted = {"Bucket": bucket, "Key": key}
     total, done, failed = 1, 0, 0
     while done < total:
@@ -121,7 +120,7 @@ def put_new(source: Path | bytes, uri: str, sha256: str, *, single_bytes: int = 
     ``ConfigError`` when it holds others, ``StorageError`` when the store has something else than was sent. Above
     ``single_bytes`` the bytes go in parts, which become an object in one conditional step as well.
     """
-    bucket, key = _made(uri)
+    bucket, key = made_parts(uri)
     with _opened(source) as body:
         nbytes = body.seek(0, io.SEEK_END)
         body.seek(0)
@@ -142,7 +141,7 @@ def swap(uri: str, data: bytes, expected: str | None) -> Stored:
 
     Raises ``StorageError`` when another run changed it first, unless ``data`` is what it holds now.
     """
-    bucket, key = _made(uri)
+    bucket, key = made_parts(uri)
     condition = {"IfNoneMatch": "*"} if expected is None else {"IfMatch": expected}
     put = {"Bucket": bucket, "Key": key, "Body": data, "ChecksumSHA256": _checksum(data), **condition}
     answer, _ = _answer(uri, lambda: client().put_object(**put), *_SETTLED)
@@ -157,8 +156,8 @@ def swap(uri: str, data: bytes, expected: str | None) -> Stored:
 def names(prefix: str) -> list[Listed]:
     """Every object below ``s3://bucket/folder`` (the whole bucket without a folder), sorted by the bytes of its name;
     keys that end in a slash stand for folders and are left out."""
-    bucket, key = _parts(prefix)
-    below = _folder(key)
+    bucket, key = parts_of(prefix)
+    below = folder_of(key)
     found = [
         Listed(name=entry["Key"][len(below) :], nbytes=entry["Size"], etag=entry["ETag"])
         for entry in _pages(prefix, "list_objects_v2", "Contents", Bucket=bucket, Prefix=below)
@@ -169,23 +168,23 @@ def names(prefix: str) -> list[Listed]:
 
 def remove(uri: str) -> None:
     """Remove the object; one that is not there is as good."""
-    bucket, key = _parts(uri)
+    bucket, key = parts_of(uri)
     with translated(uri):
         client().delete_object(Bucket=bucket, Key=key)
 
 
 def uploads(prefix: str) -> list[Upload]:
     """Unfinished uploads of objects below a folder: under way, or left behind by a process that was killed."""
-    bucket, key = _parts(prefix)
+    bucket, key = parts_of(prefix)
     return [
         Upload(uri=f"s3://{bucket}/{entry['Key']}", id=entry["UploadId"], initiated=entry["Initiated"])
-        for entry in _pages(prefix, "list_multipart_uploads", "Uploads", Bucket=bucket, Prefix=_folder(key))
+        for entry in _pages(prefix, "list_multipart_uploads", "Uploads", Bucket=bucket, Prefix=folder_of(key))
     ]
 
 
 def abort(upload: Upload) -> None:
     """Remove an unfinished upload; one that is gone is as good."""
-    bucket, key = _parts(upload.uri)
+    bucket, key = parts_of(upload.uri)
     _answer(upload.uri, lambda: client().abort_multipart_upload(Bucket=bucket, Key=key, UploadId=upload.id), 404)
 
 
@@ -221,7 +220,7 @@ def _send_parts(body: BinaryIO, bucket: str, key: str, sha256: str) -> None:
 def _content(uri: str, likely: str) -> tuple[str, Stored]:
     """sha256 of the object's bytes, in hex. The server's word counts where it says the ``likely`` one; else they are
     read: some servers compute none, and after an upload in parts it is that of the parts' digests."""
-    bucket, key = _parts(uri)
+    bucket, key = parts_of(uri)
     with translated(uri):
         head = client().head_object(Bucket=bucket, Key=key, ChecksumMode="ENABLED")
     if head.get("ChecksumSHA256") == _encoded(likely):
@@ -276,27 +275,3 @@ def _checksum(data: bytes) -> str:
 def _encoded(sha256: str) -> str:
     """As S3 writes it: base64."""
     return base64.b64encode(bytes.fromhex(sha256)).decode()
-
-
-def _folder(key: str) -> str:
-    return f"{key.rstrip('/')}/" if key else ""
-
-
-def _parts(uri: str) -> tuple[str, str]:
-    """Bucket and key, the key as it stands."""
-    scheme, _, rest = uri.partition("://")
-    bucket, _, key = rest.partition("/")
-    if scheme != "s3" or not bucket:
-        raise ConfigError(f"{uri!a}: expected s3://BUCKET/KEY")
-    return bucket, key
-
-
-def _made(uri: str) -> tuple[str, str]:
-    """Bucket and key of an object that we make; raises ``ConfigError`` for a key that another store, or a disk, would
-    take for a different place."""
-    bucket, key = _parts(uri)
-    if any(part in ("", ".", "..") for part in key.split("/")) or not key.isprintable():
-        raise ConfigError(f"{uri!a}: a key of ours has no empty, '.' or '..' part and no control character")
-    if len(key.encode()) > _KEY_BYTES:
-        raise ConfigError(f"{uri:.80}...: a key has at most {_KEY_BYTES:,} bytes")
-    return bucket, key

@@ -197,6 +197,7 @@ _REFUSED = {
     "InvalidAccessKeyId": "the server does not know this access key; check AWS_ACCESS_KEY_ID or AWS_PROFILE",
     "SignatureDoesNotMatch": "the secret key is wrong, or a proxy changes requests; check AWS_SECRET_ACCESS_KEY",
     "ExpiredToken": "the credentials have expired; sign in again",
+    "RequestTimeTooSkewed": "the clock of this machine is wrong by more than 15 minutes; set it",
     "NoSuchKey": "there is no such object",
     "NoSuchBucket": "there is no such bucket; create it, or check the endpoint and the name",
     "PermanentRedirect": "the bucket is in another region; set region",
@@ -207,7 +208,7 @@ _REFUSED = {
 }
 """Codes that no repetition cures, with what would."""
 
-_PASSING = ("BadDigest", "XAmzContentSHA256Mismatch", "RequestTimeout", "RequestTimeTooSkewed", "SlowDown")
+_PASSING = ("BadDigest", "XAmzContentSHA256Mismatch", "RequestTimeout", "SlowDown")
 """Codes that come with a status below 500 and yet are worth another attempt."""
 
 

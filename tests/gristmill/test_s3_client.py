@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import pytest
 from botocore import exceptions as theirs
 from object_store import ACCESS_KEY, SECRET_KEY, Bucket, reached
@@ -87,8 +88,10 @@ def test_both_clients_follow_the_settings(monkeypatch: pytest.MonkeyPatch):
         attempts=5,
     )
     s3_client.use(chosen)
+    monkeypatch.setitem(fsspec.config.conf, "s3", {"key": "OTHER", "secret": "other"})
     fs = s3_client.filesystem()
     fs.connect()
+    assert (fs.key, fs.secret) == (None, None)
     for made in (s3_client.client(), fs.s3):
         config = made.meta.config
         assert (made.meta.endpoint_url, made.meta.region_name) == ("https://s3.example.com", "eu-west-3")
@@ -176,6 +179,7 @@ def wrapped(error: Exception) -> OSError:
         (answered(403, "403"), ConfigError, "may not do this"),
         (answered(403, "SignatureDoesNotMatch"), ConfigError, "the secret key is wrong"),
         (answered(400, "ExpiredToken"), ConfigError, "sign in again"),
+        (answered(403, "RequestTimeTooSkewed"), ConfigError, "the clock"),
         (answered(404, "NoSuchBucket"), ConfigError, "create it"),
         (answered(301, "PermanentRedirect"), ConfigError, "set region"),
         (answered(501, "NotImplemented"), ConfigError, "needs conditional writes"),
