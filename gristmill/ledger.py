@@ -54,7 +54,7 @@ def run(
             started=began,
             seconds=round(time.perf_counter() - clock, 6),
         )
-        storage.write(temporary / REPORT, sealed(report))
+        storage.write(temporary / REPORT, sealed(report))  # and syncs the folder, with the names of all files in it
         _rename(temporary, final)
     finally:
         discard(temporary)

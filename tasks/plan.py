@@ -2,10 +2,11 @@
 
 from prefect import task
 
+from gristmill import workers
 from gristmill.config import PrepareConfig
 from gristmill.stages import plan as stage
 from gristmill.stages.publish import check_output
-from gristmill.stages.vocabulary import check_tokenizer
+from gristmill.stages.ready import ready
 from gristmill.types import Plan
 from tasks.run import OPTIONS
 
@@ -16,6 +17,7 @@ def plan(config: PrepareConfig) -> Plan:
     config.check_rules()
     planned = stage.plan(config)
     check_output(config, planned.shards)
-    check_tokenizer(config)
     stage.check_space(planned, config)
+    # The tokenizer is checked by every worker at once: it stays loaded there, and so do the stages.
+    workers.everywhere(ready, children=min(config.execution.worker_count(), len(planned.shards)), config=config)
     return planned

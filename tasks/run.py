@@ -1,16 +1,18 @@
 """What all tasks share: how one runs a stage in a worker process, when it is retried, how many run at once."""
 
-import time
+import contextlib
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import BoundedSemaphore
 from typing import Any
 from uuid import UUID
 
+import httpx
 from prefect import Task
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.cache_policies import NO_CACHE
-from prefect.futures import PrefectFuture, as_completed
+from prefect.futures import PrefectFuture
 from prefect.logging import get_run_logger
 from prefect.runtime import flow_run
 from prefect.task_runners import ThreadPoolTaskRunner
@@ -39,7 +41,7 @@ OPTIONS: dict[str, Any] = {
 }
 
 PROGRESS_SECONDS = 1.0
-"""An update of the progress artifact costs about 30 ms."""
+"""Between updates of the progress artifact. One takes 30 ms, and seconds where the server is busy."""
 
 
 class Watch:
@@ -48,20 +50,33 @@ class Watch:
     def __init__(self) -> None:
         self.board = Board()
         self._artifact: UUID | None = None
-        self._updated = 0.0
 
-    def begin(self) -> None:
-        """Start counting from zero."""
+    @contextmanager
+    def following(self) -> Iterator[None]:
+        """Count from zero, show the board, and keep the artifact up to date: from a thread, for the run must not wait
+        for the server."""
         self.board = Board()
         self._artifact = UUID(str(create_progress_artifact(0.0, key="progress", description="Work done so far")))
+        ended = threading.Event()
 
-    def update(self, share: float | None = None) -> None:
-        """Bring the artifact up to date, at most once a second; with ``share``, at once."""
-        now = time.monotonic()
-        if self._artifact is None or (share is None and now - self._updated < PROGRESS_SECONDS):
-            return
-        self._updated = now
-        update_progress_artifact(self._artifact, progress=100 * (self.board.share() if share is None else share))
+        def follow() -> None:
+            while not ended.wait(PROGRESS_SECONDS):
+                with contextlib.suppress(httpx.HTTPError):  # the next update will do
+                    self.update(self.board.share())
+
+        thread = threading.Thread(target=follow, daemon=True)
+        thread.start()
+        try:
+            with self.board:
+                yield
+        finally:
+            ended.set()
+            thread.join()
+
+    def update(self, share: float) -> None:
+        """Show in the artifact that this share of the work is done."""
+        if self._artifact is not None:
+            update_progress_artifact(self._artifact, progress=100 * share)
 
 
 watch = Watch()
@@ -124,12 +139,22 @@ def each(task: Task[..., Any], calls: list[Call], config: PrepareConfig) -> list
     Whatever interrupts the wait (Ctrl-C, a cancelled run) stops the worker processes at once.
     """
     tried = task.with_options(retries=config.execution.retries)
+    return _each([(tried, call) for call in calls], config)
+
+
+def at_once(calls: dict[Task[..., Any], Call], config: PrepareConfig) -> list[Any]:
+    """The results of different tasks that need not wait for each other, as ``all_done``."""
+    retries = config.execution.retries
+    results = _each([(task.with_options(retries=retries), call) for task, call in calls.items()], config)
+    raise_failed(results)
+    return results
+
+
+def _each(submitted: list[tuple[Task[..., Any], Call]], config: PrepareConfig) -> list[Any]:
     threads = config.execution.worker_count() + config.execution.downloads
     with ThreadPoolTaskRunner(max_workers=threads) as runner:
         try:
-            futures: list[PrefectFuture[Any]] = [runner.submit(task=tried, parameters=call) for call in calls]
-            for _ in as_completed(futures):
-                watch.update()
+            futures: list[PrefectFuture[Any]] = [runner.submit(task=task, parameters=call) for task, call in submitted]
             return [future.result(raise_on_failure=False) for future in futures]
         except BaseException:
             workers.stop()  # before the runner is left, which waits for its threads
@@ -163,9 +188,8 @@ def running(config: PrepareConfig) -> Iterator[None]:
     global slots
     slots = Slots(config.execution)
     workers.start()
-    watch.begin()
     try:
-        with watch.board:
+        with watch.following():
             yield
     except BaseException:
         workers.stop()

@@ -3,7 +3,6 @@
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ def check_tokenizer(config: PrepareConfig) -> None:
         return
     with tempfile.TemporaryDirectory(prefix="gristmill-tokenizer-") as name:
         config.tokenizer.prepare([], Path(name))
-        check_formats(_record(config.tokenizer, Path(name)), config)
+        check_formats(_record(config.tokenizer, Path(name), _files(Path(name))), config)
 
 
 def vocabulary(cleaned: list[StageReport], decided: StageReport, config: PrepareConfig) -> StageReport:
@@ -46,12 +45,8 @@ def vocabulary(cleaned: list[StageReport], decided: StageReport, config: Prepare
 
     def produce(folder: Path, key: str) -> StageReport:
         config.tokenizer.prepare(_sample(cleaned, decided, config), folder)
-        record = _record(config.tokenizer, folder)
-        files = sorted(path for path in folder.iterdir() if path.is_file())
-        artifacts = {
-            path.name: Artifact(uri=str(path), sha256=storage.digest(path), nbytes=path.stat().st_size)
-            for path in files
-        }
+        artifacts = _files(folder)
+        record = _record(config.tokenizer, folder, artifacts)
         return StageReport(
             stage="vocabulary", shard=0, fingerprint=key, artifacts=artifacts, details={"record": record}
         )
@@ -61,13 +56,21 @@ def vocabulary(cleaned: list[StageReport], decided: StageReport, config: Prepare
     return report
 
 
-def _record(tokenizer: Tokenizer, folder: Path) -> TokenizerRecord:
-    encoder = tokenizer.load(folder)
+def _files(folder: Path) -> dict[str, Artifact]:
+    """What was prepared, by name."""
+    files = sorted(path for path in folder.iterdir() if path.is_file())
+    return {
+        path.name: Artifact(uri=str(path), sha256=storage.digest(path), nbytes=path.stat().st_size) for path in files
+    }
+
+
+def _record(tokenizer: Tokenizer, folder: Path, files: dict[str, Artifact]) -> TokenizerRecord:
+    encoder = _load(tokenizer, folder, files)
     return TokenizerRecord(
         kind=tokenizer.kind(),
         name=encoder.name,
         file=encoder.file,
-        sha256=storage.digest(folder / encoder.file),
+        sha256=files[encoder.file].sha256,
         vocab_size=encoder.vocab_size,
         eot_id=encoder.eot_id,
         fast_path=encoder.fast_path,
@@ -90,14 +93,23 @@ def tokenizer_record(report: StageReport) -> TokenizerRecord:
 
 
 def encoder(report: StageReport, config: PrepareConfig) -> Encoder:
-    """The archived tokenizer, loaded once per process."""
-    return _load(Path(report.artifacts[tokenizer_record(report).file].uri).parent, config.tokenizer)
+    """The archived tokenizer."""
+    folder = Path(report.artifacts[tokenizer_record(report).file].uri).parent
+    return _load(config.tokenizer, folder, report.artifacts)
 
 
-@lru_cache(maxsize=2)
-def _load(folder: Path, tokenizer: Any) -> Encoder:
-    loaded: Encoder = tokenizer.load(folder)
-    return loaded
+_loaded: dict[str, Encoder] = {}
+"""The encoder loaded last, by its settings and the content of its files: a worker has it since ``check_tokenizer``.
+Loading the 50,257 ids of GPT-2 takes 0.45 s."""
+
+
+def _load(tokenizer: Tokenizer, folder: Path, files: dict[str, Artifact]) -> Encoder:
+    contents = {name: artifact.sha256 for name, artifact in files.items()}
+    key = ledger.fingerprint("encoder", {"tokenizer": tokenizer.settings(), "files": contents})
+    if key not in _loaded:
+        _loaded.clear()
+        _loaded[key] = tokenizer.load(folder)
+    return _loaded[key]
 
 
 def _sample(cleaned: list[StageReport], decided: StageReport, config: PrepareConfig) -> Iterator[list[str]]:
