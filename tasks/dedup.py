@@ -168,7 +168,7 @@ def drop_spans(
     ]
     watch.board.begin("sign_spans", len(pieces))
     signed = all_done(sign_spans, pieces, config)
-    count = spans.span_ranges(signed)
+    count = spans.span_ranges(signed, config)
     common = {"count": count, "ranks": ranks, "signed": Reports(reports=signed), "config": config}
     watch.board.begin("find_spans", count)
     found = Reports(reports=all_done(find_spans, [{"number": number, **common} for number in range(count)], config))
