@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import BoundedSemaphore
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 import httpx
@@ -24,6 +24,7 @@ from gristmill.reporting.board import Board
 from gristmill.types import ShardRef, StageReport, Value
 
 Call = dict[str, Any]
+Reported = TypeVar("Reported", StageReport, list[StageReport])
 
 
 def is_storage_error(_task: object, _run: object, state: Any) -> bool:
@@ -105,18 +106,18 @@ slots = Slots(Execution())
 
 def in_worker(
     stage: str,
-    function: Callable[..., StageReport],
+    function: Callable[..., Reported],
     config: PrepareConfig,
     downloading: ShardRef | None = None,
     **arguments: Any,
-) -> StageReport:
-    """Run a stage function in a worker process, count it on the board and log one line.
+) -> Reported:
+    """Run a stage function in a worker process; count each report on the board and log a line of it.
 
     ``downloading`` is the shard that the call fetches, where it does.
     """
     try:
         with slots.of(downloading):
-            report = workers.call(
+            made = workers.call(
                 function,
                 listener=lambda documents, nbytes: watch.board.advance(stage, documents, nbytes),
                 seconds=config.execution.shard_seconds,
@@ -126,11 +127,12 @@ def in_worker(
     except (ConfigError, InputError):  # for good: these are not retried
         watch.board.finish(stage, failed=1)
         raise
-    watch.board.finish(stage, reused=report.reused)
-    what = "reused" if report.reused else f"{report.seconds:.2f} s"
-    counts = f"{report.docs_in} documents in, {report.docs_out} out, {report.tokens} tokens"
-    get_run_logger().info("%s %s: %s, %s", stage, report.name, what, counts)
-    return report
+    for report in made if isinstance(made, list) else [made]:
+        watch.board.finish(stage, reused=report.reused)
+        what = "reused" if report.reused else f"{report.seconds:.2f} s"
+        counts = f"{report.docs_in} documents in, {report.docs_out} out, {report.tokens} tokens"
+        get_run_logger().info("%s %s: %s, %s", stage, report.name, what, counts)
+    return made
 
 
 def each(task: Task[..., Any], calls: list[Call], config: PrepareConfig) -> list[Any]:
