@@ -90,6 +90,7 @@ def test_verdicts_do_not_depend_on_the_bounds(tmp_path: Path, monkeypatch: pytes
 def test_little_memory_shares_out_little() -> None:
     """Each bound of the test above must be far below what there is to be found, or it shows nothing."""
     assert _memory.keys(2500) == 20
+    assert _memory.keys(2_000_000_000) == 16_000_000
     assert _memory.candidates(2500) == 11
     assert _memory.compared(2500, 128) == 1
     assert _memory.edges(2500) == 6
