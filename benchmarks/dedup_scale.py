@@ -1,12 +1,12 @@
 """Time, memory and disk of the search for duplicates, on made-up signatures of millions of documents.
 
-    python benchmarks/dedup_scale.py [--documents 200000,1000000,5000000] [--search-records N]
+    python benchmarks/dedup_scale.py [--documents 200000,1000000,5000000] [--memory 2GB]
 
 Signatures are written as ``sign`` writes them, by its own code, in pieces of 250,000 documents: 70 % of them are alone,
 the others in clusters of 2 or 3, of 10 to 1,000, and one of 1 % of all. Then the stages run as in the flow, two
 processes at once, each call in a process of its own. CPU seconds are the sum over the calls, without the start of the
 process; peaks are those of the largest call: all resident memory, and in brackets what is its own and not a page of a
-mapped file. With ``--search-records`` a search holds fewer keys, as if the corpus were larger by that factor. The row
+mapped file. With less ``--memory`` a search holds fewer keys, as if the corpus were larger by that factor. The row
 ``write`` is the cost of making the signatures up, not of signing text.
 """
 
@@ -60,19 +60,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--documents", default="200000,1000000,5000000", help="numbers of documents, one run each")
     parser.add_argument("--work", type=Path, help="folder for the files (default: the temporary folder)")
-    parser.add_argument("--search-records", type=int, default=finding.SEARCH_RECORDS, help="keys a search")
+    parser.add_argument("--memory", default="2GB", help="what a worker may take: execution.memory")
     chosen = parser.parse_args()
-    finding.SEARCH_RECORDS = chosen.search_records
     for documents in map(int, chosen.documents.split(",")):
         with tempfile.TemporaryDirectory(dir=chosen.work, prefix="dedup-scale-") as folder:
-            scale(documents, folder)
+            scale(documents, folder, chosen.memory)
     for pieces in (1000, 10_000):
         reports(pieces)
 
 
-def scale(documents: int, folder: str) -> None:
+def scale(documents: int, folder: str, memory: str) -> None:
     """Run the stages over so many documents and print a row for each."""
-    settings = {"dedup": [{"kind": "exact"}, {"kind": "minhash"}], "execution": {"work": folder}}
+    settings = {"dedup": [{"kind": "exact"}, {"kind": "minhash"}], "execution": {"work": folder, "memory": memory}}
     config = configuration.parse(settings)
     print(f"\n{documents:,} documents")
     print(f"  {'':8}{'calls':>6}{'wall s':>9}{'CPU s':>9}{'CPU s per M':>13}{'peak MB':>9}{'(own)':>8}{'disk MB':>10}")

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self
 
 import msgspec
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ByteSize, ConfigDict, Field, ValidationError, model_validator
 
 from gristmill import s3_client
 from gristmill.cleaning.base import Cleaner
@@ -50,6 +50,12 @@ class Execution(BaseModel):
     workers: int = Field(0, ge=0, le=4096, description="Processes that do CPU work at once; 0: one a core.")
     downloads: int = Field(
         0, ge=0, le=4096, description="Remote inputs fetched at once, beside the workers; 0: they share the workers."
+    )
+    memory: ByteSize = Field(
+        ByteSize(2_000_000_000),
+        ge=1000,
+        description="Bytes that a worker may take to search for duplicates, as a number or like 2GB; what would need "
+        "more is done in parts and through files.",
     )
     work: str = Field(
         "work",

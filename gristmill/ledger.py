@@ -64,7 +64,7 @@ def _make(final: Path, key: str, produce: Callable[[Path, str], StageReport]) ->
             started=began,
             seconds=round(time.perf_counter() - clock, 6),
         )
-        storage.write(temporary / REPORT, sealed(report))
+        storage.write(temporary / REPORT, sealed(report))  # and syncs the folder, with the names of all files in it
         _rename(temporary, final)
     finally:
         discard(temporary)

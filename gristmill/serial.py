@@ -100,7 +100,7 @@ def _trimmed(
     cleaned: list[StageReport], decided: StageReport, ranks: list[int], config: PrepareConfig
 ) -> list[StageReport]:
     signed = [sign_spans(place, report, decided, config) for place, report in enumerate(cleaned)]
-    count = span_ranges(signed)
+    count = span_ranges(signed, config)
     found = [find_spans(number, count, ranks, signed, config) for number in range(count)]
     return [
         trim(place, report, decided, ranks[place], signed[place], found, config) for place, report in enumerate(cleaned)

@@ -55,7 +55,8 @@ def wrap(error: OSError, path: Path) -> GristmillError:
 class Writer:
     """A binary file being made under a temporary name that hashes what is written.
 
-    ``close()`` syncs it to the disk and gives it its name; leaving the ``with`` block by an exception removes it.
+    ``close()`` syncs it to the disk and gives it its name; leaving the ``with`` block by an exception removes it. That
+    the name survives a power cut as well takes a ``sync_folder``, one for all files of a folder.
     """
 
     def __init__(self, path: Path) -> None:
@@ -101,7 +102,6 @@ class Writer:
             os.fsync(self._file.fileno())
             self._file.close()
             self._temporary.rename(self.path)
-            sync_folder(self.path.parent)
 
     def close_as_new(self) -> None:
         """Sync, read back, and take the final name only if no file has it; one with equal bytes is as good."""
@@ -147,6 +147,8 @@ def write(path: Path, data: bytes) -> Artifact:
     make_folder(path.parent)
     with Writer(path) as out:
         out.write(data)
+    with translated(path):
+        sync_folder(path.parent)
     return out.artifact
 
 

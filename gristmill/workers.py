@@ -16,6 +16,7 @@ import threading
 import traceback
 import typing
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, BinaryIO, TypeVar
 
 import msgspec
@@ -59,6 +60,24 @@ def call(
     raised when it is a ``GristmillError``, ``WorkerLost`` when the child died, ``RuntimeError`` with the child's
     traceback for a bug of ours.
     """
+    return _run(_pool.take(), function, arguments, listener, announced, seconds)
+
+
+def everywhere(function: Callable[..., None], *, children: int, **arguments: Any) -> None:
+    """``call`` in so many children at once, for what the function leaves loaded there."""
+    taken = [_pool.take() for _ in range(children)]
+    with ThreadPoolExecutor(children) as threads:
+        list(threads.map(lambda child: _run(child, function, arguments, None, None, None), taken))
+
+
+def _run(
+    child: "_Child",
+    function: Callable[..., Result],
+    arguments: dict[str, Any],
+    listener: Listener | None,
+    announced: Callable[[StageReport], None] | None,
+    seconds: float | None,
+) -> Result:
 
     def hear(event: Event) -> None:
         if listener is not None and "progress" in event:
@@ -67,7 +86,6 @@ def call(
             announced(_typed(event["announced"], StageReport))
 
     request = {"function": f"{function.__module__}:{function.__qualname__}", "arguments": arguments}
-    child = _pool.take()
     try:
         answer = child.ask(msgspec.json.encode(request, enc_hook=_plain), hear, seconds)
     except BaseException:
@@ -108,7 +126,6 @@ class _Child:
         self._expired = ""
 
     def alive(self) -> bool:
-        """Whether the process is still there."""
         return self._process.poll() is None
 
     def ask(self, request: bytes, hear: Callable[[Event], None], seconds: float | None) -> Event:

@@ -15,6 +15,9 @@ from gristmill.types import Search, StageReport, Value
 from tasks.ingest import Ingested
 from tasks.run import OPTIONS, Reports, all_done, in_worker, watch
 
+MOST_NAMED = 64
+"""Pieces a task run of ``name``: a second of work."""
+
 
 class Deduplicated(Value, frozen=True, kw_only=True):
     """The verdict on all pieces, the copies by name, and what is left to be tokenized."""
@@ -70,9 +73,7 @@ def name(
     config: PrepareConfig,
 ) -> list[StageReport]:
     """Which document each dropped one of some pieces repeats: too little work for a task run a piece."""
-    return [
-        in_worker("name", naming.name, config, place=place, decided=decided, signed=signed.reports) for place in places
-    ]
+    return in_worker("name", naming.name_several, config, places=places, decided=decided, signed=signed.reports)
 
 
 def drop_duplicates(ingested: Ingested, config: PrepareConfig) -> Deduplicated:
@@ -171,7 +172,7 @@ def drop_spans(
     ]
     watch.board.begin("sign_spans", len(pieces))
     signed = all_done(sign_spans, pieces, config)
-    count = spans.span_ranges(signed)
+    count = spans.span_ranges(signed, config)
     common = {"count": count, "ranks": ranks, "signed": Reports(reports=signed), "config": config}
     watch.board.begin("find_spans", count)
     found = Reports(reports=all_done(find_spans, [{"number": number, **common} for number in range(count)], config))
@@ -183,12 +184,15 @@ def drop_spans(
 
 
 def name_copies(decided: StageReport, signed: Reports, config: PrepareConfig) -> list[StageReport]:
-    """Fan out over the pieces that lost documents, as many task runs as workers."""
+    """Fan out over the pieces that lost documents, some to a task run."""
     places = deciding.places_to_name(decided)
     if places:
         watch.board.begin("name", len(places))
-    shares = [places[first :: config.execution.worker_count()] for first in range(config.execution.worker_count())]
+    size = min(MOST_NAMED, -(-len(places) // config.execution.worker_count()))
     common = {"decided": decided, "signed": signed, "config": config}
-    calls = [{"number": number, "places": share, **common} for number, share in enumerate(shares) if share]
+    calls = [
+        {"number": number, "places": places[first : first + size], **common}
+        for number, first in enumerate(range(0, len(places), size or 1))
+    ]
     named = [report for reports in all_done(name, calls, config) for report in reports]
     return sorted(named, key=lambda report: (report.shard, report.piece))

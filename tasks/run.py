@@ -1,13 +1,15 @@
 """What all tasks share: how one runs a stage in a worker process, when it is retried, how many run at once."""
 
-import time
+import contextlib
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from queue import SimpleQueue
 from threading import BoundedSemaphore
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
+import httpx
 from prefect import Task
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.cache_policies import NO_CACHE
@@ -23,6 +25,7 @@ from gristmill.reporting.board import Board
 from gristmill.types import ShardRef, StageReport, Value
 
 Call = dict[str, Any]
+Reported = TypeVar("Reported", StageReport, list[StageReport])
 
 
 def is_storage_error(_task: object, _run: object, state: Any) -> bool:
@@ -40,7 +43,7 @@ OPTIONS: dict[str, Any] = {
 }
 
 PROGRESS_SECONDS = 1.0
-"""An update of the progress artifact costs about 30 ms."""
+"""Between updates of the progress artifact. One takes 30 ms, and seconds where the server is busy."""
 
 
 class Watch:
@@ -49,20 +52,33 @@ class Watch:
     def __init__(self) -> None:
         self.board = Board()
         self._artifact: UUID | None = None
-        self._updated = 0.0
 
-    def begin(self) -> None:
-        """Start counting from zero."""
+    @contextmanager
+    def following(self) -> Iterator[None]:
+        """Count from zero, show the board, and keep the artifact up to date: from a thread, for the run must not wait
+        for the server."""
         self.board = Board()
         self._artifact = UUID(str(create_progress_artifact(0.0, key="progress", description="Work done so far")))
+        ended = threading.Event()
 
-    def update(self, share: float | None = None) -> None:
-        """Bring the artifact up to date, at most once a second; with ``share``, at once."""
-        now = time.monotonic()
-        if self._artifact is None or (share is None and now - self._updated < PROGRESS_SECONDS):
-            return
-        self._updated = now
-        update_progress_artifact(self._artifact, progress=100 * (self.board.share() if share is None else share))
+        def follow() -> None:
+            while not ended.wait(PROGRESS_SECONDS):
+                with contextlib.suppress(httpx.HTTPError):  # the next update will do
+                    self.update(self.board.share())
+
+        thread = threading.Thread(target=follow, daemon=True)
+        thread.start()
+        try:
+            with self.board:
+                yield
+        finally:
+            ended.set()
+            thread.join()
+
+    def update(self, share: float) -> None:
+        """Show in the artifact that this share of the work is done."""
+        if self._artifact is not None:
+            update_progress_artifact(self._artifact, progress=100 * share)
 
 
 watch = Watch()
@@ -99,20 +115,20 @@ slots = Slots(Execution())
 
 def in_worker(
     stage: str,
-    function: Callable[..., StageReport],
+    function: Callable[..., Reported],
     config: PrepareConfig,
     downloading: ShardRef | None = None,
     announced: Callable[[StageReport], None] | None = None,
     **arguments: Any,
-) -> StageReport:
-    """Run a stage function in a worker process, count it on the board and log one line.
+) -> Reported:
+    """Run a stage function in a worker process; count each report on the board and log a line of it.
 
     ``downloading`` is the shard that the call fetches, where it does; ``announced`` hears of parts that are ready.
     """
     config.execution.apply()  # a task may run in a process that no flow has prepared
     try:
         with slots.of(downloading):
-            report = workers.call(
+            made = workers.call(
                 function,
                 listener=lambda documents, nbytes: watch.board.advance(stage, documents, nbytes),
                 announced=announced,
@@ -123,11 +139,12 @@ def in_worker(
     except (ConfigError, InputError):  # for good: these are not retried
         watch.board.finish(stage, failed=1)
         raise
-    watch.board.finish(stage, reused=report.reused)
-    what = "reused" if report.reused else f"{report.seconds:.2f} s"
-    counts = f"{report.docs_in} documents in, {report.docs_out} out, {report.tokens} tokens"
-    get_run_logger().info("%s %s: %s, %s", stage, report.name, what, counts)
-    return report
+    for report in made if isinstance(made, list) else [made]:
+        watch.board.finish(stage, reused=report.reused)
+        what = "reused" if report.reused else f"{report.seconds:.2f} s"
+        counts = f"{report.docs_in} documents in, {report.docs_out} out, {report.tokens} tokens"
+        get_run_logger().info("%s %s: %s, %s", stage, report.name, what, counts)
+    return made
 
 
 class Crew:
@@ -171,7 +188,6 @@ class Crew:
             asked = self._events.get()
             if asked is None:
                 ended += 1
-                watch.update()
                 continue
             future = runner.submit(task=asked.task, parameters=asked.call)
             future.wrapped_future.add_done_callback(lambda _: self._events.put(None))
@@ -185,6 +201,16 @@ def each(task: Task[..., Any], calls: list[Call], config: PrepareConfig) -> list
     for number, call in enumerate(calls):
         crew.ask(str(number), task, call)
     return list(crew.outcomes().values())
+
+
+def at_once(calls: dict[Task[..., Any], Call], config: PrepareConfig) -> list[Any]:
+    """The results of different tasks that need not wait for each other, as ``all_done``."""
+    crew = Crew(config)
+    for task, call in calls.items():
+        crew.ask(task.name, task, call)
+    results = list(crew.outcomes().values())
+    raise_failed(results)
+    return results
 
 
 def all_done(task: Task[..., Any], calls: list[Call], config: PrepareConfig) -> list[Any]:
@@ -215,9 +241,8 @@ def running(config: PrepareConfig) -> Iterator[None]:
     slots = Slots(config.execution)
     config.execution.apply()
     workers.start()
-    watch.begin()
     try:
-        with watch.board:
+        with watch.following():
             yield
     except BaseException:
         workers.stop()

@@ -8,7 +8,7 @@ from gristmill.stages import tokenize as stage
 from gristmill.stages import vocabulary as vocabularies
 from gristmill.types import StageReport, Value
 from tasks.dedup import Deduplicated
-from tasks.run import OPTIONS, Reports, all_done, in_worker, watch
+from tasks.run import OPTIONS, Reports, all_done, at_once, in_worker, watch
 
 
 class Tokenized(Value, frozen=True, kw_only=True):
@@ -67,9 +67,15 @@ def tokenize_shards(dropped: Deduplicated, config: PrepareConfig) -> Tokenized:
     watch.board.begin("vocabulary", 1)
     watch.board.begin("order", 1)
     watch.board.begin("tokenize", len(dropped.pieces))
-    tokenizer = vocabulary(dropped.generation, pieces, settled, config)
-    arranged = order(Reports(reports=dropped.measured), settled, config)
-    common = {"decided": settled, "tokenizer": tokenizer, "arranged": arranged, "config": config}
+    common = {"decided": settled, "config": config}
+    tokenizer, arranged = at_once(
+        {
+            vocabulary: {"generation": dropped.generation, "cleaned": pieces, **common},
+            order: {"signed": Reports(reports=dropped.measured), **common},
+        },
+        config,
+    )
+    common |= {"tokenizer": tokenizer, "arranged": arranged}
     calls = [{"place": place, "cleaned": cleaned, **common} for place, cleaned in enumerate(dropped.pieces)]
     shards = all_done(tokenize, calls, config)
     return Tokenized(generation=dropped.generation, tokenizer=tokenizer, arranged=arranged, shards=shards)

@@ -9,31 +9,23 @@ import numpy as np
 from gristmill import ledger, progress, storage
 from gristmill.config import PrepareConfig
 from gristmill.dedup.base import Dedup
+from gristmill.stages import _memory
 from gristmill.stages._pairs import groups, portions, with_first, within_groups
 from gristmill.stages.records import EDGE, LOW, by_piece, mapped
 from gristmill.stages.sign import BAND
 from gristmill.types import Search, StageReport
 
-SEARCH_RECORDS = 16_000_000
-"""Keys a search: at 45 bytes each while they are sorted, 720 MB."""
-
-SEARCH_PAIRS = 1 << 23
-"""Candidates confirmed and written together: with those that the last group adds, 56 bytes each while they are sorted,
-470 MB."""
-
-CONFIRM_PAIRS = 1 << 18
-"""Pairs confirmed at a time: 268 MB with two 512-byte signatures each."""
-
 
 def searches(signed: list[StageReport], config: PrepareConfig) -> list[Search]:
     """The independent searches, each within the memory of a worker: several bands, or a key range of one."""
+    most = _memory.keys(config.execution.memory)
     found: list[Search] = []
     for kind, plugin in enumerate(config.dedup):
         if not isinstance(plugin, Dedup):
             continue
         records = max(1, sum(report.details["valid"][kind] for report in signed))
-        bands, ranges = plugin.band_count(), -(-records // SEARCH_RECORDS)
-        together = max(1, SEARCH_RECORDS // records)
+        bands, ranges = plugin.band_count(), -(-records // most)
+        together = max(1, most // records)
         for band in range(0, bands, together):
             for number in range(ranges):
                 found.append(
@@ -50,8 +42,8 @@ def searches(signed: list[StageReport], config: PrepareConfig) -> list[Search]:
 
 
 def find(search: Search, ranks: list[int], signed: list[StageReport], config: PrepareConfig) -> StageReport:
-    """Write ``edges``: the confirmed pairs of one search as ``EDGE`` records, sorted and distinct among each
-    ``SEARCH_PAIRS`` candidates. ``ranks`` holds the rank of each piece."""
+    """Write ``edges``: the confirmed pairs of one search as ``EDGE`` records, sorted and distinct among those that were
+    candidates together. ``ranks`` holds the rank of each piece."""
     determined = {
         "signatures": [report.fingerprint for report in signed],
         "ranks": ranks,
@@ -63,8 +55,9 @@ def find(search: Search, ranks: list[int], signed: list[StageReport], config: Pr
         assert isinstance(plugin, Dedup)
         candidates = confirmed = 0
         with storage.Writer(folder / "edges") as out:
-            for pairs in _candidates(plugin, search, ranks, signed):
-                edges = _confirmed(plugin, _distinct(pairs), search.kind, ranks, signed)
+            memory = int(config.execution.memory)
+            for pairs in _candidates(plugin, search, ranks, signed, _memory.candidates(memory)):
+                edges = _confirmed(plugin, _distinct(pairs), search.kind, ranks, signed, memory)
                 out.write(edges.tobytes())
                 candidates, confirmed = candidates + len(pairs), confirmed + len(edges)
         details = {"candidates": candidates, "confirmed": confirmed}
@@ -75,19 +68,21 @@ def find(search: Search, ranks: list[int], signed: list[StageReport], config: Pr
     return ledger.run(config.execution.work, "find", search.index, determined, produce)
 
 
-def _candidates(plugin: Dedup, search: Search, ranks: list[int], signed: list[StageReport]) -> Iterator[np.ndarray]:
-    """``EDGE`` records of documents with equal keys in a band, about ``SEARCH_PAIRS`` at a time."""
+def _candidates(
+    plugin: Dedup, search: Search, ranks: list[int], signed: list[StageReport], together: int
+) -> Iterator[np.ndarray]:
+    """``EDGE`` records of documents with equal keys in a band, about so many ``together``."""
     waiting: list[np.ndarray] = []
     for band in range(search.first_band, search.last_band):
         node, starts, sizes = _equal(band, search, ranks, signed)
-        for part in portions(starts, sizes, SEARCH_PAIRS):
+        for part in portions(starts, sizes, together):
             for first, second in [with_first(*part)] if plugin.transitive else within_groups(*part):
                 found = np.empty(len(first), EDGE)
                 found["first"], found["second"] = node[first], node[second]
                 waiting.append(found)
-            if sum(map(len, waiting)) >= SEARCH_PAIRS:
-                yield np.concatenate(waiting)
-                waiting = []
+                if sum(map(len, waiting)) >= together:
+                    yield np.concatenate(waiting)
+                    waiting = []
     if waiting:
         yield np.concatenate(waiting)
 
@@ -130,16 +125,17 @@ def _distinct(pairs: np.ndarray) -> np.ndarray:
     return pairs[new]
 
 
-def _confirmed(plugin: Dedup, pairs: np.ndarray, kind: int, ranks: list[int], signed: list[StageReport]) -> np.ndarray:
+def _confirmed(
+    plugin: Dedup, pairs: np.ndarray, kind: int, ranks: list[int], signed: list[StageReport], memory: int
+) -> np.ndarray:
     """The pairs that the plugin holds for copies."""
-    checks = {
-        rank: mapped(report, f"{kind}.check", plugin.check_dtype()) for rank, report in zip(ranks, signed, strict=True)
-    }
-    kept = np.zeros(len(pairs), bool)
-    for start in range(0, len(pairs), CONFIRM_PAIRS):
-        chunk = pairs[start : start + CONFIRM_PAIRS]
-        rows = [_rows(checks, plugin.check_dtype(), chunk[name]) for name in ("first", "second")]
-        kept[start : start + CONFIRM_PAIRS] = plugin.confirmed(rows[0], rows[1])
+    dtype = plugin.check_dtype()
+    checks = {rank: mapped(report, f"{kind}.check", dtype) for rank, report in zip(ranks, signed, strict=True)}
+    kept, step = np.zeros(len(pairs), bool), _memory.compared(memory, dtype.itemsize)
+    for start in range(0, len(pairs), step):
+        chunk = pairs[start : start + step]
+        rows = [_rows(checks, dtype, chunk[name]) for name in ("first", "second")]
+        kept[start : start + step] = plugin.confirmed(rows[0], rows[1])
     return _confirmed_by_sets(plugin, pairs[kept], kind, ranks, signed) if plugin.compares_sets() else pairs[kept]
 
 

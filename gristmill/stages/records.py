@@ -76,7 +76,13 @@ class Numbering:
         """int64 numbers of nodes."""
         return self._starts[(nodes >> np.uint64(32)).astype(np.int64)] + (nodes & LOW).astype(np.int64)
 
+    def ranks(self, numbers: np.ndarray) -> np.ndarray:
+        """int64 ranks of the pieces of the documents with these numbers."""
+        found: np.ndarray = np.searchsorted(self._starts, numbers, "right") - 1
+        return found
+
     def nodes(self, numbers: np.ndarray) -> np.ndarray:
         """The nodes with these numbers."""
-        ranks = np.searchsorted(self._starts, numbers, "right") - 1
-        return ranks.astype(np.uint64) << np.uint64(32) | (numbers - self._starts[ranks]).astype(np.uint64)
+        ranks = self.ranks(numbers)
+        found: np.ndarray = ranks.astype(np.uint64) << np.uint64(32) | (numbers - self._starts[ranks]).astype(np.uint64)
+        return found

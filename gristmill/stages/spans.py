@@ -1,6 +1,7 @@
 """Remove parts of documents that stand in an earlier place of the corpus: after the copies are gone, so that no part is
 removed for the sake of one in a document that does not stay."""
 
+from bisect import bisect_left, bisect_right
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from gristmill import ledger, progress, storage
 from gristmill.columns import numbers, strings
 from gristmill.config import PrepareConfig
 from gristmill.dedup.base import SpanDedup
+from gristmill.stages import _memory
 from gristmill.stages._arrow import DocumentWriter, characters
 from gristmill.stages._kept import kept
 from gristmill.stages.decide import VERDICT
@@ -27,8 +29,6 @@ PLACE = np.dtype([("row", "<u4"), ("start", "<u4"), ("stop", "<u4")])
 
 GONE = np.dtype([("rank", "<u4"), ("span", "<u4")])
 """A span that repeats an earlier one, or one that is repeated."""
-
-RANGE_SPANS = 16_000_000
 
 
 def kinds(config: PrepareConfig) -> list[SpanDedup]:
@@ -81,10 +81,10 @@ def sign_spans(place: int, cleaned: StageReport, decided: StageReport, config: P
     return ledger.run(config.execution.work, "sign_spans", cleaned.shard, determined, produce)
 
 
-def span_ranges(signed: list[StageReport]) -> int:
+def span_ranges(signed: list[StageReport], config: PrepareConfig) -> int:
     """How many key ranges keep each within the memory of a worker."""
     most = max((sum(counts) for counts in zip(*(report.details["spans"] for report in signed), strict=True)), default=0)
-    return max(1, -(-most // RANGE_SPANS))
+    return max(1, -(-most // _memory.spans(config.execution.memory)))
 
 
 def find_spans(
@@ -92,7 +92,8 @@ def find_spans(
 ) -> StageReport:
     """Write, for each span kind and the key range ``number`` of ``count``, ``GONE`` records, sorted: ``<n>.gone``, the
     spans that stand earlier already, and ``<n>.owed``, the first of each key that another document has too."""
-    determined = {"signed": [report.fingerprint for report in signed], "ranks": ranks, "range": [number, count]}
+    whole = ledger.fingerprint("spans", {"signed": [report.fingerprint for report in signed], "ranks": ranks})
+    determined = {"spans": whole, "range": [number, count]}
 
     def produce(folder: Path, key: str) -> StageReport:
         artifacts = {}
@@ -100,7 +101,9 @@ def find_spans(
             gone, owed = _repeats(kind, number, count, ranks, signed)
             artifacts[f"{kind}.gone"] = storage.write(folder / f"{kind}.gone", gone.tobytes())
             artifacts[f"{kind}.owed"] = storage.write(folder / f"{kind}.owed", owed.tobytes())
-        return StageReport(stage="find_spans", shard=number, fingerprint=key, artifacts=artifacts)
+        return StageReport(
+            stage="find_spans", shard=number, fingerprint=key, artifacts=artifacts, details={"spans": whole}
+        )
 
     return ledger.run(config.execution.work, "find_spans", number, determined, produce)
 
@@ -112,8 +115,9 @@ def _repeats(
     high = np.uint64((number + 1) * 2**64 // count - 1)
     slices, owners = [np.empty(0, SPAN)], [np.empty(0, np.uint32)]
     for rank, report in zip(ranks, signed, strict=True):
-        spans = mapped(report, f"{kind}.spans", SPAN)
-        start, stop = np.searchsorted(spans["high"], low, "left"), np.searchsorted(spans["high"], high, "right")
+        spans = np.asarray(mapped(report, f"{kind}.spans", SPAN))
+        # numpy's own search would first copy the whole column, since it is not contiguous
+        start, stop = bisect_left(spans["high"], low), bisect_right(spans["high"], high)
         slices.append(spans[start:stop])
         owners.append(np.full(stop - start, rank, np.uint32))
     every, owner = np.concatenate(slices), np.concatenate(owners)
@@ -155,7 +159,7 @@ def trim(
         "verdict": decided.fingerprint,
         "place": place,
         "shard": cleaned.shard,
-        "found": [report.fingerprint for report in found],
+        "spans": found[0].details["spans"],  # the same however many ranges they were found in
         "kinds": [kind.identity() for kind in kinds(config)],
     }
 
@@ -206,8 +210,8 @@ def _chosen(what: str, rank: int, signed: StageReport, found: list[StageReport],
     for kind in range(len(kinds(config))):
         places = mapped(signed, f"{kind}.places", PLACE)
         for report in found:
-            records = mapped(report, f"{kind}.{what}", GONE)
-            start, stop = np.searchsorted(records["rank"], [rank, rank + 1])
+            records = np.asarray(mapped(report, f"{kind}.{what}", GONE))
+            start, stop = bisect_left(records["rank"], rank), bisect_right(records["rank"], rank)
             parts.append(places[records["span"][start:stop]])
     spans = np.concatenate(parts)
     return spans[np.lexsort((spans["start"], spans["row"]))]

@@ -73,6 +73,15 @@ def test_arguments_and_result_keep_their_types() -> None:
     assert workers.call(chores.nothing) is None
 
 
+def test_every_child_gets_ready_at_once(tmp_path: Path) -> None:
+    """Two calls to the same child would leave the other one without a tokenizer, to be loaded while work waits."""
+    workers.everywhere(chores.meet, children=3, folder=str(tmp_path), expected=3)
+    assert len({path.name for path in tmp_path.iterdir()}) == 3
+    assert str(workers.call(chores.process)) in {path.name for path in tmp_path.iterdir()}
+    with pytest.raises(NoSpaceError, match="full"):
+        workers.everywhere(chores.fail, children=2, kind="space")
+
+
 def test_a_child_is_kept_for_the_next_call() -> None:
     """A fresh process a call would load the tokenizer again each time."""
     assert workers.call(chores.process) == workers.call(chores.process)

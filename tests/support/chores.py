@@ -32,6 +32,16 @@ def process() -> int:
     return os.getpid()
 
 
+def meet(folder: str, expected: int) -> None:
+    """Wait until so many processes are here."""
+    (Path(folder) / str(os.getpid())).touch()
+    end = time.monotonic() + 20
+    while len(list(Path(folder).iterdir())) < expected:
+        if time.monotonic() > end:
+            raise StorageError("waited in vain for the others")
+        time.sleep(0.01)
+
+
 def nothing() -> None:
     return
 

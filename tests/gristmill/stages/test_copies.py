@@ -14,13 +14,14 @@ from corpora import documents_of, published, reports, request, small_corpus, wri
 from pairing import copies
 from shared import SHARED
 from texts import documents
+from xxhash import xxh3_64_intdigest
 
 from gristmill import serial
 from gristmill.config import PrepareConfig
 from gristmill.dedup.base import Dedup
 from gristmill.plugins import load
 from gristmill.sources import _lines, _streams
-from gristmill.stages import fetch, find
+from gristmill.stages import fetch
 from gristmill.types import Manifest
 
 HARD = SHARED / "hard-inputs" / "dedup"
@@ -169,6 +170,27 @@ def test_which_copy_stays_by_content_whatever_files_are_called(tmp_path: Path) -
     assert sorted(first) == sorted(second)
 
 
+def test_by_content_the_smallest_hash_of_the_highest_priority_stays(tmp_path: Path) -> None:
+    """A copy from a source of low priority would stay for its hash, and another one after every change of a source."""
+    texts = [f"some words {'  ' * number}of cluster {cluster}" for cluster in range(6) for number in range(8)]
+    for place, text in enumerate(texts):
+        write_ids(tmp_path / ("low", "high")[place % 3 == 0] / f"{place % 4}-{place}.jsonl", {f"d{place}": text})
+    sources = [
+        {"kind": "files", "name": name, "paths": [str(tmp_path / name)], "id_key": "id", "priority": priority}
+        for name, priority in (("low", -1), ("high", 2))
+    ]
+    config, _ = run(tmp_path, {}, sources=sources, dedup=[EXACT], keep_copy="content")
+    wanted = [
+        min(
+            (places for places in range(c * 8, c * 8 + 8) if places % 3 == 0),
+            key=lambda p: xxh3_64_intdigest(texts[p].encode()),
+        )
+        for c in range(6)
+    ]
+    assert sorted(published(config)) == sorted(texts[place] for place in wanted)
+    assert kept_for(config) == {f"d{p}": f"d{wanted[p // 8]}" for p in range(48) if p not in wanted}
+
+
 @pytest.mark.parametrize("order", ["order_a", "order_b"])
 def test_which_copy_stays_by_order(tmp_path: Path, order: str) -> None:
     """Twelve, and each the first of its cluster in document order."""
@@ -270,13 +292,13 @@ def test_pieces_and_searches_of_any_size_give_the_same_data_set(
     minhash = {**MINHASH, "confirm": "exact", "bands": 4, "rows": 5}
     kinds = [EXACT, minhash, {"kind": "paragraph", "separator": " ", "min_bytes": 8}]
     made, pieces = [], []
-    for number, (characters, records) in enumerate([(1 << 27, 1 << 24), (1, 100), (4000, 60)]):
+    for number, (characters, memory) in enumerate([(1 << 27, "2GB"), (1, 12_000), (4000, 7_000)]):
         monkeypatch.setattr(fetch, "PIECE_CHARACTERS", characters)
-        monkeypatch.setattr(find, "SEARCH_RECORDS", records)
         monkeypatch.setattr(_streams, "PIECE", 1000)
         monkeypatch.setitem(_lines.blocks.__kwdefaults__, "size", 1000)
         folder = tmp_path / str(number)
-        config, manifest = run(folder, files, dedup=kinds)
+        execution = {"work": str(folder / "work"), "memory": memory}
+        config, manifest = run(folder, files, dedup=kinds, execution=execution)
         pieces.append(sum(report.stage == "clean" for report in reports(config)))
         made.append((published(config), sorted(kept_for(config).items()), manifest.dropped))
     assert len(made[0][1]) > 10

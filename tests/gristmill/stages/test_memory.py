@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gristmill import config as configuration
 from gristmill import serial, workers
-from gristmill.stages import _components, decide, find
+from gristmill.stages import _components, _memory
 from gristmill.stages._pairs import ALL_PAIRS, pairs_within, portions
 from gristmill.stages.decide import VERDICT
 from gristmill.stages.generations import Earlier
@@ -68,19 +68,32 @@ def test_verdicts_do_not_depend_on_the_bounds(tmp_path: Path, monkeypatch: pytes
     source = {"kind": "files", "paths": [str(corpus(tmp_path / "data"))], "id_key": "id"}
     settings = {"sources": [source], "dedup": [{"kind": "exact"}, {"kind": "minhash"}], "keep_copy": keep_copy}
 
-    def verdicts(work: str) -> list[tuple[int, ...]]:
-        execution = {"work": str(tmp_path / work)}
+    def verdicts(work: str, memory: str | int) -> list[tuple[int, ...]]:
+        execution = {"work": str(tmp_path / work), "memory": memory}
         config = configuration.parse({**settings, "execution": execution})
         decided = serial.ingest(plan(config).shards, Earlier(signed=[], files=[]), config).decided
         assert not list((tmp_path / work / "decide").glob("*/*tmp*"))
+        fingerprints.append(decided.fingerprint)
+        searches.append(len(list((tmp_path / work / "find").iterdir())))
         return mapped(decided, "verdicts", VERDICT).tolist()
 
-    wanted = verdicts("plenty")
+    fingerprints: list[str] = []
+    searches: list[int] = []
+    wanted = verdicts("plenty", "2GB")
     assert len(wanted) > 100
-    monkeypatch.setattr(find, "SEARCH_RECORDS", 30)
-    monkeypatch.setattr(find, "SEARCH_PAIRS", 7)
-    monkeypatch.setattr(find, "CONFIRM_PAIRS", 3)
-    monkeypatch.setattr(decide, "MEMORY", 0)
-    monkeypatch.setattr(decide, "CHUNK_EDGES", 5)
     monkeypatch.setattr(_components, "BLOCK", 4)
-    assert verdicts("little") == wanted
+    assert verdicts("little", 2500) == wanted
+    assert searches[0] == 2
+    assert searches[1] > 30
+    assert fingerprints[0] == fingerprints[1]
+
+
+def test_little_memory_shares_out_little() -> None:
+    """Each bound of the test above must be far below what there is to be found, or it shows nothing."""
+    assert _memory.keys(2500) == 20
+    assert _memory.keys(2_000_000_000) == 16_000_000
+    assert _memory.candidates(2500) == 11
+    assert _memory.compared(2500, 128) == 1
+    assert _memory.edges(2500) == 6
+    assert _memory.resident(2500) == 625 < 4 * 166
+    assert _memory.spans(2500) == 18
