@@ -1,15 +1,17 @@
 """ingest: everything that is done to one input shard before the shards must meet."""
 
+from typing import Any
+
 from prefect import task
 
 from gristmill.config import PrepareConfig
-from gristmill.errors import InputError
+from gristmill.errors import InputError, WorkerLost
 from gristmill.stages.fetch import check_quarantined, check_usable
 from gristmill.stages.publish import check_content
 from gristmill.types import Plan, ShardRef, StageReport, Value, part_name
 from tasks.clean import clean
 from tasks.fetch import fetch
-from tasks.run import OPTIONS, all_done, each, raise_failed, watch
+from tasks.run import OPTIONS, Call, each, raise_failed, watch
 from tasks.sign import sign
 
 
@@ -47,48 +49,61 @@ def clean_and_sign(shard: ShardRef, fetched: StageReport, piece: int, config: Pr
     return {"cleaned": cleaned, "signed": sign.with_options(retries=retries)(shard, cleaned, config)}
 
 
+UNUSABLE = (InputError, WorkerLost)
+"""What a shard is left out for: it is damaged, or whatever process takes it is lost, the retries included."""
+
+
 def ingest(plan: Plan, config: PrepareConfig) -> Ingested:
-    """Fan out over the input shards, then over the pieces of the big ones. All shards are tried before a damaged one
-    stops the run or, with ``on_bad_file: quarantine``, is left out by name."""
+    """Fan out over the input shards, then over the pieces of the big ones. All shards are tried before one that cannot
+    be used stops the run or, with ``on_bad_file: quarantine``, is left out by name and wholly."""
     for stage in ("fetch", "clean", "sign"):
         watch.board.begin(stage, len(plan.shards))
     results = each(ingest_shard, [{"shard": shard, "config": config} for shard in plan.shards], config)
-    failed = {}
-    if config.on_bad_file == "quarantine":
-        failed = {number: str(error) for number, error in enumerate(results) if isinstance(error, InputError)}
-    used = {number: result for number, result in enumerate(results) if number not in failed}
-    raise_failed(list(used.values()))
+    failed: dict[int, str] = {}
+    _set_aside(results, list(range(len(results))), failed, config)
     check_usable(len(results), failed)
-    fetched = [reports["fetched"] for reports in used.values()]
+    fetched = [reports["fetched"] for number, reports in enumerate(results) if number not in failed]
     check_quarantined(fetched, config)
     check_content(config, fetched)
-    pieces = sorted([*_small(used), *_big(used, plan, config)], key=_order)
+    cut = _pieces_of_big([report for report in fetched if report.details["pieces"] > 1], plan, config)
+    pieces = each(ingest_piece, cut, config) if cut else []
+    _set_aside(pieces, [call["shard"].index for call in cut], failed, config)
+    check_usable(len(results), failed)
+    used = [reports for number, reports in enumerate(results) if number not in failed]
+    whole = [reports for reports in used if "cleaned" in reports]
+    whole += [reports for reports, call in zip(pieces, cut, strict=True) if call["shard"].index not in failed]
+    whole.sort(key=_order)
     return Ingested(
         plan=plan,
-        fetched=fetched,
-        cleaned=[reports["cleaned"] for reports in pieces],
-        signed=[reports["signed"] for reports in pieces],
+        fetched=[reports["fetched"] for reports in used],
+        cleaned=[reports["cleaned"] for reports in whole],
+        signed=[reports["signed"] for reports in whole],
         failed=failed,
     )
+
+
+def _set_aside(results: list[Any], shards: list[int], failed: dict[int, str], config: PrepareConfig) -> None:
+    """Add to ``failed`` which of ``shards`` cannot be used and why, where they may be left out; raises what else went
+    wrong."""
+    others = []
+    for shard, result in zip(shards, results, strict=True):
+        if config.on_bad_file == "quarantine" and isinstance(result, UNUSABLE):
+            failed.setdefault(shard, str(result))
+        else:
+            others.append(result)
+    raise_failed(others)
 
 
 def _order(reports: dict[str, StageReport]) -> list[int]:
     return [reports["cleaned"].shard, reports["cleaned"].piece]
 
 
-def _small(used: dict[int, dict[str, StageReport]]) -> list[dict[str, StageReport]]:
-    return [reports for reports in used.values() if "cleaned" in reports]
-
-
-def _big(used: dict[int, dict[str, StageReport]], plan: Plan, config: PrepareConfig) -> list[dict[str, StageReport]]:
-    """The pieces of the shards that were cut."""
-    calls = [
-        {"shard": plan.shards[number], "fetched": reports["fetched"], "piece": piece, "config": config}
-        for number, reports in used.items()
-        if "cleaned" not in reports
-        for piece in range(reports["fetched"].details["pieces"])
-    ]
-    shards = len({call["shard"].index for call in calls})
+def _pieces_of_big(fetched: list[StageReport], plan: Plan, config: PrepareConfig) -> list[Call]:
+    """A call for each piece of the shards that were cut."""
     for stage in ("clean", "sign"):
-        watch.board.extend(stage, len(calls) - shards)
-    return all_done(ingest_piece, calls, config)
+        watch.board.extend(stage, sum(report.details["pieces"] - 1 for report in fetched))
+    return [
+        {"shard": plan.shards[report.shard], "fetched": report, "piece": piece, "config": config}
+        for report in fetched
+        for piece in range(report.details["pieces"])
+    ]

@@ -12,12 +12,12 @@ from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.futures import PrefectFuture, as_completed
 from prefect.logging import get_run_logger
-from prefect.runtime import flow_run
+from prefect.runtime import flow_run, task_run
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from gristmill import workers
 from gristmill.config import Execution, PrepareConfig
-from gristmill.errors import ConfigError, InputError, StorageError
+from gristmill.errors import ConfigError, InputError, StorageError, WorkerLost
 from gristmill.reporting.board import Board
 from gristmill.types import ShardRef, StageReport, Value
 
@@ -111,6 +111,9 @@ def in_worker(
     except (ConfigError, InputError):  # for good: these are not retried
         watch.board.finish(stage, failed=1)
         raise
+    except WorkerLost as error:
+        place = f"{arguments['shard'].uri}: " if "shard" in arguments else ""
+        raise WorkerLost(f"{place}{task_run.name}: {error}") from None
     watch.board.finish(stage, reused=report.reused)
     what = "reused" if report.reused else f"{report.seconds:.2f} s"
     counts = f"{report.docs_in} documents in, {report.docs_out} out, {report.tokens} tokens"
@@ -121,9 +124,10 @@ def in_worker(
 def each(task: Task[..., Any], calls: list[Call], config: PrepareConfig) -> list[Any]:
     """Submit one task run per call, wait for all, and return results or exceptions in the order of ``calls``.
 
+    A task without retries leaves them to the tasks nested in it: retries of retries would multiply.
     Whatever interrupts the wait (Ctrl-C, a cancelled run) stops the worker processes at once.
     """
-    tried = task.with_options(retries=config.execution.retries)
+    tried = task.with_options(retries=config.execution.retries) if task.retries else task
     threads = config.execution.worker_count() + config.execution.downloads
     with ThreadPoolTaskRunner(max_workers=threads) as runner:
         try:

@@ -40,8 +40,12 @@ examples:
   python flows/prepare.py web.yaml --dry-run
   python flows/prepare.py web.yaml --workers 8 --output out/web --set ordering.kind=nanogpt --set split.fraction=0.0005
 
-exit status: 0 done, 1 the run failed, 2 the request or the input has to be changed, 130 stopped by Ctrl-C
+exit status: 0 done, 1 the run failed, 2 the request or the input has to be changed, 3 done, but input files were left
+out (on_bad_file: quarantine), 130 stopped by Ctrl-C, 143 by SIGTERM
 """
+
+LEFT_OUT = 3
+"""The exit status of a run that made its data set without some input files."""
 
 PREFECT_DEFAULTS = {
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",
@@ -95,8 +99,9 @@ class Command:
     def _run(self, flow: Callable[[PrepareConfig], Any]) -> int:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         flow(self._config)
-        show(read_manifest(storage.local(self._config.destination)), self._config)
-        return 0
+        manifest = read_manifest(storage.local(self._config.destination))
+        show(manifest, self._config)
+        return LEFT_OUT if any(shard.error for shard in manifest.source_shards) else 0
 
 
 def check(arguments: list[str]) -> Command:

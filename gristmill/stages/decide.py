@@ -1,5 +1,6 @@
 """Cluster the pairs of copies, and say for every piece which documents go and which one each repeats."""
 
+import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -154,11 +155,15 @@ def _clusters(
 
 
 def _array(folder: Path, length: int, dtype: np.dtype) -> np.ndarray:
-    """An array to be filled, in memory or, above ``MEMORY`` bytes, in a file without a name."""
+    """An array to be filled, in memory or, above ``MEMORY`` bytes, in a file without a name.
+
+    The file's blocks are taken beforehand: on a full disk, writing to a hole of a mapped file ends the process.
+    """
     if length * dtype.itemsize <= MEMORY:
         return np.empty(length, dtype)
     with storage.translated(folder), tempfile.TemporaryFile(dir=folder) as file:
-        return np.memmap(file, dtype, "w+", shape=(length,))
+        os.posix_fallocate(file.fileno(), 0, length * dtype.itemsize)
+        return np.memmap(file, dtype, "r+", shape=(length,))
 
 
 def _chunks(edges: np.ndarray) -> Iterator[np.ndarray]:

@@ -27,7 +27,7 @@ class Job:
         words = ["".join(chance.choices("abcdefghij", k=chance.randint(2, 9))) for _ in range(500)]
         for number in range(shards):
             own = [" ".join(chance.choices(words, k=chance.randint(20, 120))) for _ in range(documents)]
-            earlier = self.texts[-1][: documents // 5] if self.texts else []
+            earlier = self.copies(number - 1) if number else []
             near = [f"{text} {words[number]}" for text in earlier[:2]]
             path = folder / "in" / f"{number}.jsonl{'.gz' if number % 2 else ''}"
             write_documents(path, [*own, *earlier, *near, own[0], " "])
@@ -35,6 +35,10 @@ class Job:
                 path.write_bytes(path.read_bytes() + BROKEN)
             self.files.append(path)
             self.texts.append(own)
+
+    def copies(self, number: int) -> list[str]:
+        """What the next file has of this one."""
+        return self.texts[number][: len(self.texts[number]) // 5]
 
     def document(self, place: Place, **settings: Any) -> dict[str, Any]:
         """The configuration for a place, as a file would hold it."""
@@ -53,8 +57,10 @@ class Job:
         return made | settings
 
     def lost_or_doubled(self, texts: list[str], without: int = -1) -> list[str]:
-        """What differs from each document once; ``without`` is the number of a file that was left out."""
+        """What differs from each document once. ``without`` is the number of a file that was left out: of its
+        documents, those that the next file repeats must be there."""
         wanted = Counter(text for number, own in enumerate(self.texts) if number != without for text in own)
+        wanted.update(self.copies(without) if without >= 0 else [])
         found = Counter(texts)
         lost, more = (wanted - found).total(), (found - wanted).total()
         return [f"{lost} documents lost, {more} too many"] if lost or more else []

@@ -30,14 +30,14 @@ class Hunter(threading.Thread):
     def __init__(self, work: str, wanted: Callable[[str, str], bool], number: int) -> None:
         super().__init__(daemon=True)
         self._work, self._wanted, self._number = Path(work), wanted, number
-        self._stop = threading.Event()
+        self._over = threading.Event()
         self.hits: list[str] = []
         self.start()
 
     def run(self) -> None:
         """Look at the temporary folders of the work area all the time."""
         seen: set[int] = set()
-        while not self._stop.is_set():
+        while not self._over.is_set():
             for folder in self._work.glob(f"*/{TEMPORARY}*"):
                 process, _, rest = folder.name.removeprefix(TEMPORARY).partition("-")
                 stage, key = folder.parent.name, rest.partition("-")[2]
@@ -58,7 +58,7 @@ class Hunter(threading.Thread):
 
     def stop(self) -> list[str]:
         """The stages that were hit."""
-        self._stop.set()
+        self._over.set()
         self.join()
         return self.hits
 
@@ -107,7 +107,7 @@ def poisoned(bench: Bench, server: Server, *, stage: str, number: int, on_bad_fi
     place = bench.site.place()
     execution: dict[str, Any] = {"retries": 1}
     if number == signal.SIGSTOP:
-        execution["shard_seconds"] = 5.0
+        execution["shard_seconds"] = 15.0
     document = bench.job.document(place, on_bad_file=on_bad_file, execution=execution)
     key = key_of(document, stage)
     hunter = Hunter(place.work, lambda _, found: found == key, number)
