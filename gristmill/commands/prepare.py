@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 import yaml
 from rich.console import Console
@@ -14,7 +14,7 @@ from rich.table import Table
 
 from gristmill import config as configuration
 from gristmill import ledger, storage
-from gristmill.commands import STOPPED, failing_clearly
+from gristmill.commands import failing_clearly
 from gristmill.commands.explain import explain
 from gristmill.commands.samples import windows
 from gristmill.config import PrepareConfig
@@ -119,20 +119,12 @@ def check(arguments: list[str]) -> Command:
     # The console shows the board and, at the end, our own line; Prefect would print a failure's traceback. The run's
     # log keeps it all.
     os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "ERROR" if options.debug else "CRITICAL")
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _stopped)  # until the flow runs and handles them; importing Prefect takes 2 s
     if not os.environ.get("PREFECT_API_URL"):
         print(
             "Starting Prefect's own server, 10 to 20 s; `prefect server start` and PREFECT_API_URL save this wait.",
             file=sys.stderr,
         )
     return Command(_config(options), options.debug)
-
-
-def _stopped(number: int, _frame: object) -> NoReturn:
-    """Ends the command as a shell expects of a process that a signal ended."""
-    print(STOPPED, file=sys.stderr)
-    sys.exit(128 + number)
 
 
 def _check(options: argparse.Namespace) -> int:

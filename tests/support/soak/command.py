@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -91,6 +92,15 @@ class Command:
                 stderr=errors,
                 start_new_session=True,
             )
+
+    def ready(self) -> None:
+        """Wait until it handles SIGTERM: before its first line, only the interpreter could."""
+        status = Path(f"/proc/{self.process.pid}/status")
+        while self.process.poll() is None:
+            caught = re.search(r"^SigCgt:\s*(\w+)", status.read_text(), re.MULTILINE)
+            if caught and int(caught[1], 16) >> (signal.SIGTERM - 1) & 1:
+                return
+            time.sleep(0.005)
 
     def signal(self, number: int) -> None:
         """Ctrl-C and kill -9 go to the whole group, as from a terminal; SIGTERM to the process, as from a service."""

@@ -73,7 +73,7 @@ def workers_killed(bench: Bench, server: Server, count: int, seed: int = 8) -> R
         stages = set(chance.sample(STAGES, min(KILLS_A_RUN, count - len(hit))))
         hunter = Hunter(place.work, lambda stage, _, left=stages: stage in left and left.remove(stage) is None, 9)
         command = Command(bench.job.document(place), server.url, bench.site.environment)
-        status, lines = command.end(180)
+        status, lines = command.end(400)
         hits = hunter.stop()
         found = bench.finished(place) if status == 0 else [f"status {status}: {lines[-3:]}"]
         problems |= {len(hit) + number: found for number in range(len(hits))}
@@ -86,14 +86,15 @@ POISONED = 2
 """Number of the file that no worker survives."""
 
 
-def poison(bench: Bench, server: Server) -> Row:
-    """A file that kills its worker whenever it is fetched, or cleaned, or that no worker is done with in time."""
+def poison(bench: Bench, server: Server, count: int) -> Row:
+    """A file that kills its worker whenever it is fetched, or cleaned, or that no worker is done with in time; the
+    first ``count`` of these."""
     trials: list[dict[str, Any]] = [
         {"stage": "fetch", "number": 9, "on_bad_file": "quarantine"},
         {"stage": "clean", "number": 9, "on_bad_file": "quarantine"},
         {"stage": "fetch", "number": signal.SIGSTOP, "on_bad_file": "quarantine"},
         {"stage": "fetch", "number": 9, "on_bad_file": "fail"},
-    ]
+    ][:count]
     problems = {number: poisoned(bench, server, **trial) for number, trial in enumerate(trials)}
     notes = (
         "killed whenever it is fetched or cleaned, or stuck beyond `shard_seconds`; with `on_bad_file: quarantine` "
@@ -111,7 +112,7 @@ def poisoned(bench: Bench, server: Server, *, stage: str, number: int, on_bad_fi
     document = bench.job.document(place, on_bad_file=on_bad_file, execution=execution)
     key = key_of(document, stage)
     hunter = Hunter(place.work, lambda _, found: found == key, number)
-    status, lines = Command(document, server.url, bench.site.environment).end(180)
+    status, lines = Command(document, server.url, bench.site.environment).end(400)
     hits = hunter.stop()
     bad = str(bench.job.files[POISONED])
     problems = [] if hits == [stage] * 2 else [f"the worker was hit at {hits}, not twice at {stage}"]

@@ -33,8 +33,10 @@ def _signalled(
 ) -> Row:
     chance = random.Random(seed)
     calm = bench.site.place()
+    command = _command(bench, server, calm)
+    command.ready()
     began = time.monotonic()
-    _command(bench, server, calm).end(120)
+    command.end(300)
     whole = time.monotonic() - began
     problems: dict[int, list[str]] = {0: bench.finished(calm)}
     slowest, jobs, tried = 0.0, 0, 0
@@ -42,13 +44,14 @@ def _signalled(
         place, first, done, jobs = bench.site.place(), tried, False, jobs + 1
         while tried < count and not done:
             command = _command(bench, server, place)
+            command.ready()
             time.sleep(chance.uniform(0, whole))
             done, took, found = _stopped(command, numbers[tried % len(numbers)])
             if not done:
                 problems[tried + 1] = [*found, *bench.unfinished(place)]
                 slowest, tried = max(slowest, took), tried + 1
         if not done:
-            _command(bench, server, place).end(120)
+            _command(bench, server, place).end(300)
         for number in range(first, tried):
             problems[number + 1] += bench.finished(place)
     notes = f"{jobs} jobs disturbed until done; the slowest end took {slowest:.1f} s (a whole run {whole:.1f} s)"
