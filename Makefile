@@ -26,7 +26,7 @@ run: setup ## prepare a corpus with the default configuration (ARGS="CONFIG.yaml
 test: setup ## run the tests (ARGS="tests/gristmill -k jsonl" for some of them)
 	$(BIN)/python -m pytest $(ARGS)
 
-soak: setup ## kill, fill, flip and race a small job, ten minutes; the table goes into docs/reliability.md
+soak: setup ## try every fault on a small job, a quarter of an hour; the tables go into docs/reliability.md
 	PYTHONPATH=.:tests/support $(BIN)/python -m soak $(ARGS)
 
 check: setup ## lint, format, types, import rules, spelling

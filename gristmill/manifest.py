@@ -56,3 +56,12 @@ def read_manifest(output: Path) -> Manifest:
             f"{path}: changed after it was written: expected sha256 {manifest.sha256} of its content"
         )
     return manifest
+
+
+def strangers(output: Path, manifest: Manifest) -> list[Path]:
+    """Files in the folders of a data set that its manifest does not list, in order: a trainer's glob would pick them
+    up."""
+    listed = {file.path for file in manifest.files} | {file.path for file in manifest.attachments}
+    folders = sorted({path.partition("/")[0] for path in listed})
+    found = (path for folder in folders for path in sorted((output / folder).rglob("*")) if path.is_file())
+    return [path for path in found if path.relative_to(output).as_posix() not in listed]

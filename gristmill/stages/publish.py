@@ -7,7 +7,7 @@ import msgspec
 from gristmill import storage
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, VerificationError
-from gristmill.manifest import MANIFEST, read_manifest, seal
+from gristmill.manifest import MANIFEST, read_manifest, seal, strangers
 from gristmill.stages.attachments import attached, attachments
 from gristmill.stages.results import Results, manifest_of
 from gristmill.stages.upload import published_file
@@ -69,7 +69,7 @@ def publish(results: Results, config: PrepareConfig) -> Manifest:
     last and return it.
 
     Raises ``VerificationError`` when published counts differ from the reports, ``ConfigError`` before anything is
-    written when the output is finished and says something else.
+    written when the output is finished and says something else, or holds files of something else.
     """
     output = storage.local(config.destination)
     storage.sweep(output.rglob(f"{storage.TEMPORARY}*"))  # of a run that was killed while it published
@@ -81,6 +81,7 @@ def publish(results: Results, config: PrepareConfig) -> Manifest:
     manifest = seal(msgspec.structs.replace(manifest, attachments=listed))
     if (output / MANIFEST).exists() and read_manifest(output) != manifest:
         raise ConfigError(f"{output} is finished and was made from other input; choose another --output")
+    _check_alone(output, manifest)
     for path, content in small.items():
         if isinstance(content, Path):
             storage.publish([content], output / path)
@@ -88,6 +89,14 @@ def publish(results: Results, config: PrepareConfig) -> Manifest:
             storage.publish([], output / path, content)
     storage.publish([], output / MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n")
     return manifest
+
+
+def _check_alone(output: Path, manifest: Manifest) -> None:
+    """A run under other rules may have been killed after some of its files: validation text, perhaps, that is in the
+    train file now. Temporary files are another run's."""
+    for path in strangers(output, manifest):
+        if not path.name.startswith(storage.TEMPORARY):
+            raise ConfigError(f"{path} belongs to no finished data set; remove it, or choose another --output")
 
 
 def _check_counts(files: list[PublishedFile], results: Results, config: PrepareConfig) -> None:

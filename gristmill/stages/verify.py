@@ -8,7 +8,7 @@ import numpy as np
 from gristmill import plugins, progress, storage
 from gristmill.errors import ConfigError
 from gristmill.formats.base import Format
-from gristmill.manifest import read_manifest
+from gristmill.manifest import read_manifest, strangers
 from gristmill.recount import block_digests, recount
 from gristmill.types import AttachedFile, Manifest, PublishedFile, Value
 
@@ -36,7 +36,9 @@ def verify(output: str) -> Verified:
         progress.advance(file.documents, file.bytes)
     for attached in manifest.attachments:
         problems += _bytes(folder / attached.path, attached)
-    problems += _strangers(folder, manifest)
+    for path in strangers(folder, manifest):
+        part = path.relative_to(folder).parts[0]
+        problems.append(f"{path}: not in the manifest; expected no other file in {part}/")
     return Verified(
         files=len(manifest.files) + len(manifest.attachments) + 1,
         documents=sum(file.documents for file in manifest.files),
@@ -106,17 +108,6 @@ def _first_out_of_range(path: Path, blocks: Iterator[np.ndarray], dtype: np.dtyp
             return f"{path}: byte {at * dtype.itemsize}: id {int(block[outside[0]])}; expected less than {vocab_size}"
         position += len(block)
     raise AssertionError("called without an id out of range")
-
-
-def _strangers(folder: Path, manifest: Manifest) -> list[str]:
-    """Files in the folders of the data set that it does not list: a trainer's glob would pick them up."""
-    listed = {file.path for file in manifest.files} | {file.path for file in manifest.attachments}
-    found = []
-    for part in sorted({path.partition("/")[0] for path in listed}):
-        for path in sorted((folder / part).rglob("*")):
-            if path.is_file() and path.relative_to(folder).as_posix() not in listed:
-                found.append(f"{path}: not in the manifest; expected no other file in {part}/")
-    return found
 
 
 def verify_bin(path: str, *, vocab_size: int, eot_id: int | None, dtype: str) -> Verified:

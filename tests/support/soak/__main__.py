@@ -1,7 +1,8 @@
-"""``python -m soak``: every fault in its full form, the table into docs/reliability.md.
+"""``python -m soak``: every fault in its full form, the tables into docs/reliability.md.
 
-Takes about ten minutes of two quiet cores. ``--only WORD`` runs the rows whose module or function has it in its name,
-``--share 0.1`` a tenth of each. ``--only`` leaves the page alone; a soak that is stopped writes the rows it has.
+``python -m soak library`` tries the job inside one process, ``command`` the real command under a Prefect server; a part
+that is stopped writes the rows it has. ``--only WORD`` tries the rows whose module or function has it in its name and
+leaves the page alone; ``--share 0.1`` tries a tenth of each.
 """
 
 import argparse
@@ -25,7 +26,6 @@ from soak.places import Disk
 from soak.rows import Row, table
 
 PAGE = ROOT / "docs" / "reliability.md"
-BEGIN, END = "<!-- soak -->", "<!-- /soak -->"
 Fault = Callable[[Bench, int], Row]
 CommandFault = Callable[[Bench, Server, int], Row]
 FAULTS: list[tuple[Fault, int]] = [
@@ -47,17 +47,17 @@ COMMAND_FAULTS: list[tuple[CommandFault, int]] = [
 
 
 class Soak:
-    """The rows so far, each with its seconds."""
+    """One table: its rows so far, each with its seconds."""
 
-    def __init__(self, only: str, share: float) -> None:
-        self._only, self._share = only, share
+    def __init__(self, part: str, only: str, share: float) -> None:
+        self._part, self._only, self._share = part, only, share
+        self._began = time.monotonic()
         self.rows: list[tuple[Row, float]] = []
 
-    def wants(self, fault: Callable[..., Row]) -> bool:
-        return self._only in f"{fault.__module__}.{fault.__name__}"
-
     def add(self, fault: Callable[..., Row], count: int, *on: object) -> None:
-        """Try one kind of fault and show its row at once."""
+        """Try one kind of fault, if it is wanted, and show its row at once."""
+        if self._only not in f"{fault.__module__}.{fault.__name__}":
+            return
         began = time.monotonic()
         found = fault(*on, count if fault in (disk.small_disk, lost.poison) else max(1, int(count * self._share)))
         self.rows.append((found, time.monotonic() - began))
@@ -65,58 +65,64 @@ class Soak:
         for problem in found.problems[:10]:
             print(f"  {problem}", file=sys.stderr)
 
+    def write(self) -> None:
+        """Put the table between the markers of its part of the page."""
+        if self._only or not self.rows:
+            return
+        begin, end = f"<!-- soak {self._part} -->", f"<!-- /soak {self._part} -->"
+        before, _, rest = PAGE.read_text(encoding="utf-8").partition(begin)
+        _, _, after = rest.partition(end)
+        libraries = ", ".join(f"{name} {version(name)}" for name in ("prefect", "pyarrow", "numpy", "tokenizers"))
+        told = (
+            f"`python -m soak {self._part}`, {datetime.date.today().isoformat()}, "
+            f"{time.monotonic() - self._began:,.0f} s on {len(os.sched_getaffinity(0))} {platform.machine()} cores under "
+            f"a load of {os.getloadavg()[2]:.0f} ({platform.system()}, Python {platform.python_version()}, {libraries}):"
+        )
+        PAGE.write_text(f"{before}{begin}\n{told}\n\n{table(self.rows)}\n{end}{after}", encoding="utf-8")
 
-def run(soak: Soak, folder: Path) -> None:
-    """All rows: those of the library, the naive way beside them, those of the command."""
-    job = Job(folder / "job")
-    with Bench(job, Disk(folder / "serial")) as bench:
-        for fault, count in FAULTS:
-            if soak.wants(fault):
-                soak.add(fault, count, bench)
-        if soak.wants(naive):
-            soak.add(naive, 200, Bench(job, Disk(folder / "naive"), "naive"))
-        if any(soak.wants(fault) for fault, _ in COMMAND_FAULTS):
-            with Server() as server:
-                for command_fault, count in COMMAND_FAULTS:
-                    if soak.wants(command_fault):
-                        soak.add(command_fault, count, bench, server)
+
+def library(soak: Soak, bench: Bench) -> None:
+    """The faults of one process, and the naive way beside them."""
+    for fault, count in FAULTS:
+        soak.add(fault, count, bench)
+    soak.add(naive, 200, bench)
 
 
 def naive(bench: Bench, count: int) -> Row:
     """The same kills for a job that opens final names and takes what exists for done."""
-    with bench:
-        found = kills.at_random_moments(bench, count)
+    with Bench(bench.job, Disk(bench.site.root / "naive"), "naive") as compared:
+        found = kills.at_random_moments(compared, count)
     return Row(fault="for comparison: the same for a naive job", tried=found.tried, held=found.held, notes=found.notes)
 
 
-def write(rows: list[tuple[Row, float]], seconds: float) -> None:
-    """Put the table between the markers of the page."""
-    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    _, _, after = rest.partition(END)
-    libraries = ", ".join(f"{name} {version(name)}" for name in ("prefect", "pyarrow", "numpy", "tokenizers"))
-    told = (
-        f"`{' '.join(['python -m soak', *sys.argv[1:]])}`, {datetime.date.today().isoformat()}, {seconds:,.0f} s on "
-        f"{len(os.sched_getaffinity(0))} {platform.machine()} cores under a load of {os.getloadavg()[2]:.1f} "
-        f"({platform.system()}, Python {platform.python_version()}, {libraries}):"
-    )
-    PAGE.write_text(f"{before}{BEGIN}\n{told}\n\n{table(rows)}\n{END}{after}", encoding="utf-8")
+def command(soak: Soak, bench: Bench) -> None:
+    """The faults of the command and of its worker processes."""
+    with Server() as server:
+        for fault, count in COMMAND_FAULTS:
+            soak.add(fault, count, bench, server)
+
+
+PARTS = {"library": library, "command": command}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m soak", description=__doc__)
+    parser.add_argument("part", nargs="?", choices=sorted(PARTS), help="default: both")
     parser.add_argument("--only", default="", metavar="WORD", help="rows whose name has it")
     parser.add_argument("--share", type=float, default=1.0, metavar="X", help="of every count")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # leaves the blocks above, which end what they started
-    soak = Soak(options.only, options.share)
-    folder, began = Path(tempfile.mkdtemp(prefix="soak-")), time.monotonic()
-    try:
-        run(soak, folder)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        if not options.only:
-            write(soak.rows, time.monotonic() - began)
-    return int(any(found.held < found.tried for found, _ in soak.rows if "naive" not in found.fault))
+    failed = 0
+    for part in [options.part] if options.part else PARTS:
+        soak, folder = Soak(part, options.only, options.share), Path(tempfile.mkdtemp(prefix="soak-"))
+        try:
+            with Bench(Job(folder / "job"), Disk(folder / "runs")) as bench:
+                PARTS[part](soak, bench)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+            soak.write()
+        failed += sum(found.tried - found.held for found, _ in soak.rows if "naive" not in found.fault)
+    return int(failed > 0)
 
 
 if __name__ == "__main__":

@@ -96,7 +96,9 @@ class Bench:
         found = self.site.published(place.output)
         problems = []
         if found != self.reference:
-            differing = sorted(name for name in found.keys() | self.reference if found.get(name) != self.reference.get(name))
+            differing = sorted(
+                name for name in found.keys() | self.reference if found.get(name) != self.reference.get(name)
+            )
             problems.append(f"{place.output}: not as in an undisturbed run: {', '.join(differing)}")
         if self.way == "serial":
             problems += self.job.lost_or_doubled(texts_in(Path(place.output)))

@@ -117,7 +117,7 @@ class Command:
             return []
 
     def end(self, seconds: float) -> tuple[int, list[str]]:
-        """Its exit status and the lines of its stderr; raises ``TimeoutExpired`` after ``seconds``, when it is killed."""
+        """Its exit status and the lines of its stderr; raises ``TimeoutExpired`` when it must be killed."""
         try:
             status = self.process.wait(seconds)
         except subprocess.TimeoutExpired:

@@ -1,6 +1,5 @@
 """A small job with something of everything: several files, copies, quarantined lines, a cleaning rule, a split."""
 
-import json
 import random
 from collections import Counter
 from pathlib import Path

@@ -3,9 +3,6 @@
 import os
 import random
 import signal
-import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +10,7 @@ from gristmill import config, ledger
 from gristmill.manifest import read_manifest
 from gristmill.stages import clean, fetch
 from gristmill.stages.plan import plan
-from gristmill.storage import TEMPORARY
-from soak.bench import Bench
+from soak.bench import Bench, environment
 from soak.command import Command, Server
 from soak.job import texts_in
 from soak.places import Place
@@ -22,45 +18,27 @@ from soak.rows import Row, row
 
 STAGES = ["fetch", "clean", "sign", "find", "decide", "name", "vocabulary", "order", "tokenize", "pack", "upload"]
 KILLS_A_RUN = 4
+ALWAYS = 1000
+TRAP = Path(__file__).with_name("trap")
 
 
-class Hunter(threading.Thread):
-    """Stops a worker in the middle of an output that is ``wanted`` by stage and fingerprint, and sends it ``number``."""
+class Trap:
+    """An environment in which workers send themselves a signal in the middle of certain outputs."""
 
-    def __init__(self, work: str, wanted: Callable[[str, str], bool], number: int) -> None:
-        super().__init__(daemon=True)
-        self._work, self._wanted, self._number = Path(work), wanted, number
-        self._over = threading.Event()
-        self.hits: list[str] = []
-        self.start()
+    def __init__(self, folder: Path, wanted: list[str], number: int, times: int) -> None:
+        self._hits = folder / "hits"
+        self._hits.mkdir(parents=True)
+        self.environment = {
+            "PYTHONPATH": os.pathsep.join([str(TRAP), environment()["PYTHONPATH"]]),
+            "SOAK_WANTED": ",".join(wanted),
+            "SOAK_SIGNAL": str(int(number)),
+            "SOAK_HITS": str(self._hits),
+            "SOAK_TIMES": str(times),
+        }
 
-    def run(self) -> None:
-        """Look at the temporary folders of the work area all the time."""
-        seen: set[int] = set()
-        while not self._over.is_set():
-            for folder in self._work.glob(f"*/{TEMPORARY}*"):
-                process, _, rest = folder.name.removeprefix(TEMPORARY).partition("-")
-                stage, key = folder.parent.name, rest.partition("-")[2]
-                if int(process) not in seen and self._wanted(stage, key) and self._hit(int(process), folder):
-                    seen.add(int(process))
-                    self.hits.append(stage)
-            time.sleep(0.0005)
-
-    def _hit(self, process: int, folder: Path) -> bool:
-        """Only a process that is held still is surely in the middle of it."""
-        try:
-            os.kill(process, signal.SIGSTOP)
-            caught = folder.exists()
-            os.kill(process, self._number if caught else signal.SIGCONT)
-        except ProcessLookupError:
-            return False
-        return caught
-
-    def stop(self) -> list[str]:
+    def hits(self) -> list[str]:
         """The stages that were hit."""
-        self._over.set()
-        self.join()
-        return self.hits
+        return [path.name.partition("-")[2] for path in sorted(self._hits.iterdir())]
 
 
 def workers_killed(bench: Bench, server: Server, count: int, seed: int = 8) -> Row:
@@ -70,14 +48,15 @@ def workers_killed(bench: Bench, server: Server, count: int, seed: int = 8) -> R
     hit: list[str] = []
     while len(hit) < count:
         place = bench.site.place()
-        stages = set(chance.sample(STAGES, min(KILLS_A_RUN, count - len(hit))))
-        hunter = Hunter(place.work, lambda stage, _, left=stages: stage in left and left.remove(stage) is None, 9)
-        command = Command(bench.job.document(place), server.url, bench.site.environment)
+        stages = chance.sample(STAGES, min(KILLS_A_RUN, count - len(hit)))
+        trap = Trap(Path(place.work).parent, [f"{stage}/" for stage in stages], signal.SIGKILL, 1)
+        command = Command(bench.job.document(place), server.url, {**bench.site.environment, **trap.environment})
         status, lines = command.end(400)
-        hits = hunter.stop()
         found = bench.finished(place) if status == 0 else [f"status {status}: {lines[-3:]}"]
-        problems |= {len(hit) + number: found for number in range(len(hits))}
-        hit += hits
+        if sorted(trap.hits()) != sorted(stages):
+            found.append(f"hit at {trap.hits()}, not at {stages}")
+        problems |= {len(hit) + number: found for number in range(len(stages))}
+        hit += stages
     notes = f"in {', '.join(sorted(set(hit)))}; each tried again in a fresh process, the same bytes"
     return row("worker process killed at work", len(hit), problems, notes)
 
@@ -111,9 +90,9 @@ def poisoned(bench: Bench, server: Server, *, stage: str, number: int, on_bad_fi
         execution["shard_seconds"] = 15.0
     document = bench.job.document(place, on_bad_file=on_bad_file, execution=execution)
     key = key_of(document, stage)
-    hunter = Hunter(place.work, lambda _, found: found == key, number)
-    status, lines = Command(document, server.url, bench.site.environment).end(400)
-    hits = hunter.stop()
+    trap = Trap(Path(place.work).parent, [f"{stage}/{key}"], number, ALWAYS)
+    status, lines = Command(document, server.url, {**bench.site.environment, **trap.environment}).end(400)
+    hits = trap.hits()
     bad = str(bench.job.files[POISONED])
     problems = [] if hits == [stage] * 2 else [f"the worker was hit at {hits}, not twice at {stage}"]
     if on_bad_file == "fail":

@@ -28,9 +28,7 @@ def kills(bench: Bench, server: Server, count: int, seed: int = 7) -> Row:
     return _signalled(bench, server, count, seed, [signal.SIGKILL], "kill -9 of the whole command")
 
 
-def _signalled(
-    bench: Bench, server: Server, count: int, seed: int, numbers: list[signal.Signals], fault: str
-) -> Row:
+def _signalled(bench: Bench, server: Server, count: int, seed: int, numbers: list[signal.Signals], fault: str) -> Row:
     chance = random.Random(seed)
     calm = bench.site.place()
     command = _command(bench, server, calm)
@@ -63,7 +61,7 @@ def _command(bench: Bench, server: Server, place: Place) -> Command:
 
 
 def _stopped(command: Command, number: signal.Signals) -> tuple[bool, float, list[str]]:
-    """Whether it had ended well before it could be stopped, the seconds that it took to stop, what was wrong with it."""
+    """Whether it had ended well before it could be stopped, the seconds until it stopped, what was wrong with it."""
     everyone = command.everyone()
     began = time.monotonic()
     if command.process.poll() is None:
