@@ -73,10 +73,12 @@ class Soak:
         before, _, rest = PAGE.read_text(encoding="utf-8").partition(begin)
         _, _, after = rest.partition(end)
         libraries = ", ".join(f"{name} {version(name)}" for name in ("prefect", "pyarrow", "numpy", "tokenizers"))
+        share = f" --share {self._share}" if self._share != 1 else ""
+        seconds, cores = time.monotonic() - self._began, len(os.sched_getaffinity(0))
         told = (
-            f"`python -m soak {self._part}`, {datetime.date.today().isoformat()}, "
-            f"{time.monotonic() - self._began:,.0f} s on {len(os.sched_getaffinity(0))} {platform.machine()} cores under "
-            f"a load of {os.getloadavg()[2]:.0f} ({platform.system()}, Python {platform.python_version()}, {libraries}):"
+            f"`python -m soak {self._part}{share}`, {datetime.date.today().isoformat()}, {seconds:,.0f} s on {cores} "
+            f"{platform.machine()} cores under a load of {os.getloadavg()[2]:.0f} ({platform.system()}, "
+            f"Python {platform.python_version()}, {libraries}):"
         )
         PAGE.write_text(f"{before}{begin}\n{told}\n\n{table(self.rows)}\n{end}{after}", encoding="utf-8")
 
