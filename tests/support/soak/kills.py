@@ -8,6 +8,10 @@ from soak.rows import Row, row
 from soak.watch import Watcher
 
 
+CALLS_A_FILE = 115
+"""About how often a run calls the file system for each file of the job."""
+
+
 def at_random_moments(bench: Bench, count: int, seed: int = 1) -> Row:
     """So many kills, each anywhere in the time that a run takes; the same command resumes until a run ends well."""
     chance = random.Random(seed)
@@ -16,8 +20,10 @@ def at_random_moments(bench: Bench, count: int, seed: int = 1) -> Row:
 
 def at_storage_calls(bench: Bench, count: int, seed: int = 2) -> Row:
     """So many kills, each as the process opens, names, makes or removes a file."""
-    chance = random.Random(seed)
-    return _killed(bench, count, lambda: {"call": chance.randrange(700)}, "kill -9 at a random call to the file system")
+    chance, calls = random.Random(seed), CALLS_A_FILE * len(bench.job.files)
+    return _killed(
+        bench, count, lambda: {"call": chance.randrange(calls)}, "kill -9 at a random call to the file system"
+    )
 
 
 def _killed(bench: Bench, count: int, draw: Any, fault: str) -> Row:
