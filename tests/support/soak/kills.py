@@ -7,7 +7,6 @@ from soak.bench import Bench
 from soak.rows import Row, row
 from soak.watch import Watcher
 
-
 CALLS_A_FILE = 115
 """About how often a run calls the file system for each file of the job."""
 
