@@ -1,7 +1,7 @@
 # Everything works from a fresh clone: each target first sets up .venv from the committed lock.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup run test check lock clean
+.PHONY: help setup run test soak check lock clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -25,6 +25,9 @@ run: setup ## prepare a corpus with the default configuration (ARGS="CONFIG.yaml
 
 test: setup ## run the tests (ARGS="tests/gristmill -k jsonl" for some of them)
 	$(BIN)/python -m pytest $(ARGS)
+
+soak: setup ## try every fault on a small job, a quarter of an hour; the tables go into docs/reliability.md
+	PYTHONPATH=.:tests/support $(BIN)/python -m soak $(ARGS)
 
 check: setup ## lint, format, types, import rules, spelling
 	$(BIN)/ruff check .

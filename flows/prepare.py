@@ -3,6 +3,10 @@
 import sys
 
 if __name__ == "__main__":
+    from gristmill.commands import stopping_clearly
+
+    stopping_clearly()  # until the flow runs and handles signals
+
     # Importing Prefect takes 2 s and starting its server 10 to 20 s; a typo must not wait for either.
     from gristmill.commands.prepare import check
 

@@ -6,8 +6,8 @@ from collections import defaultdict
 from pathlib import Path
 
 from gristmill import ledger, places, s3, storage
-from gristmill.manifest import MANIFEST
-from gristmill.stages.generations import FINISHED, UNFINISHED, claimed, latest, listed_files
+from gristmill.manifest import MANIFEST, listed_files
+from gristmill.stages.generations import FINISHED, UNFINISHED, claimed, latest
 from gristmill.types import Value
 
 

@@ -69,3 +69,15 @@ def decoded(data: bytes, path: str) -> Manifest:
             f"{path}: changed after it was written: expected sha256 {manifest.sha256} of its content"
         )
     return manifest
+
+
+def listed_files(manifest: Manifest) -> set[str]:
+    """Paths of all published files."""
+    return {file.path for file in manifest.files} | {file.path for file in manifest.attachments}
+
+
+def strangers(output: str, manifest: Manifest) -> list[str]:
+    """Files in the folders of a data set that its manifest does not list: a trainer's glob would pick them up."""
+    listed, place = listed_files(manifest), places.at(output)
+    folders = sorted({path.partition("/")[0] for path in listed})
+    return [name for folder in folders for name in place.names(folder) if name not in listed]

@@ -166,7 +166,7 @@ class _Child:
         code = self._process.wait()
         how = self._expired or (f"was killed by signal {-code}" if code < 0 else f"ended with status {code}")
         hint = " (out of memory? use fewer --workers)" if code == -9 and not self._expired else ""
-        return WorkerLost(f"worker process {self._process.pid} {how}{hint}")
+        return WorkerLost(f"the worker process {how}{hint}")  # not its id: the text may end in a manifest
 
     def kill(self) -> None:
         self._process.kill()

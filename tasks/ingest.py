@@ -1,11 +1,12 @@
 """ingest: everything that is done to one input shard before the shards must meet."""
 
 from functools import partial
+from typing import Any
 
 from prefect import task
 
 from gristmill.config import PrepareConfig
-from gristmill.errors import InputError
+from gristmill.errors import InputError, WorkerLost
 from gristmill.stages.fetch import check_quarantined, check_usable
 from gristmill.types import Plan, ShardRef, StageReport, Value, part_name
 from tasks.clean import clean
@@ -58,22 +59,19 @@ def clean_and_sign(shard: ShardRef, fetched: StageReport, piece: int, config: Pr
 
 
 def ingest(plan: Plan, config: PrepareConfig) -> Ingested:
-    """Fan out over the input shards and the pieces of the big ones. All shards are tried before a damaged one stops
-    the run or, with ``on_bad_file: quarantine``, is left out by name, its pieces with it."""
+    """Fan out over the input shards and the pieces of the big ones. All shards are tried before one that cannot be used
+    stops the run or, with ``on_bad_file: quarantine``, is left out by name, its pieces with it."""
     for stage in ("fetch", "clean", "sign"):
         watch.board.begin(stage, len(plan.shards))
     crew = Crew(config)
     for shard in plan.shards:
         crew.ask(shard.name, ingest_shard, {"shard": shard, "crew": crew, "config": config})
     outcomes = crew.outcomes()
-    results = [outcomes[shard.name] for shard in plan.shards]
-    failed = {}
-    if config.on_bad_file == "quarantine":
-        failed = {number: str(error) for number, error in enumerate(results) if isinstance(error, InputError)}
-    used = [result for number, result in enumerate(results) if number not in failed]
-    raise_failed(used)
-    check_usable(len(results), failed)
-    fetched = [reports["fetched"] for reports in used]
+    failed = _unusable(plan, outcomes) if config.on_bad_file == "quarantine" else {}
+    used = [shard.name for shard in plan.shards if shard.index not in failed]
+    raise_failed([outcomes[name] for name in used])
+    check_usable(len(plan.shards), failed)
+    fetched = [outcomes[name]["fetched"] for name in used]
     check_quarantined(fetched, config)
     pieces = [outcomes[name] for report in fetched for name in _pieces(report)]
     raise_failed(pieces)
@@ -84,6 +82,23 @@ def ingest(plan: Plan, config: PrepareConfig) -> Ingested:
         signed=[reports["signed"] for reports in pieces],
         failed=failed,
     )
+
+
+UNUSABLE = (InputError, WorkerLost)
+"""What a shard is left out for: it is damaged, or whatever process takes it or a piece of it is lost, the retries
+included."""
+
+
+def _unusable(plan: Plan, outcomes: dict[str, Any]) -> dict[int, str]:
+    """Why shards are left out, by their index."""
+    found = {}
+    for shard in plan.shards:
+        outcome = outcomes[shard.name]
+        names = [shard.name] if isinstance(outcome, BaseException) else _pieces(outcome["fetched"])
+        reasons = [str(outcomes[name]) for name in names if isinstance(outcomes[name], UNUSABLE)]
+        if reasons:
+            found[shard.index] = reasons[0]
+    return found
 
 
 def _pieces(fetched: StageReport) -> list[str]:

@@ -15,12 +15,12 @@ from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.futures import PrefectConcurrentFuture
 from prefect.logging import get_run_logger
-from prefect.runtime import flow_run
+from prefect.runtime import flow_run, task_run
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from gristmill import workers
 from gristmill.config import Execution, PrepareConfig
-from gristmill.errors import ConfigError, InputError, StorageError
+from gristmill.errors import ConfigError, InputError, StorageError, WorkerLost
 from gristmill.reporting.board import Board
 from gristmill.types import ShardRef, StageReport, Value
 
@@ -139,6 +139,9 @@ def in_worker(
     except (ConfigError, InputError):  # for good: these are not retried
         watch.board.finish(stage, failed=1)
         raise
+    except WorkerLost as error:
+        place = f"{arguments['shard'].uri}: " if "shard" in arguments else ""
+        raise WorkerLost(f"{place}{task_run.name}: {error}") from None
     for report in made if isinstance(made, list) else [made]:
         watch.board.finish(stage, reused=report.reused)
         what = "reused" if report.reused else f"{report.seconds:.2f} s"
@@ -163,9 +166,13 @@ class Crew:
         return name in self._asked
 
     def ask(self, name: str, task: Task[..., Any], call: Call) -> None:
-        """Have a task run submitted by the thread that waits for all: Prefect warns when a busy one does."""
+        """Have a task run submitted by the thread that waits for all: Prefect warns when a busy one does.
+
+        A task without retries leaves them to the tasks nested in it: retries of retries would multiply.
+        """
         self._asked.add(name)
-        self._events.put(_Asked(name=name, task=task.with_options(retries=self._execution.retries), call=call))
+        tried = task.with_options(retries=self._execution.retries) if task.retries else task
+        self._events.put(_Asked(name=name, task=tried, call=call))
 
     def outcomes(self) -> dict[str, Any]:
         """Wait until all are done; results or exceptions by name, in the order in which they were asked for.

@@ -1,12 +1,26 @@
 """Commands: arguments in, exit status out. Prefect is not imported here."""
 
+import signal
 import sys
 import traceback
 from collections.abc import Callable
+from typing import NoReturn
 
 from gristmill.errors import ConfigError, GristmillError, InputError
 
 STOPPED = "stopped; the same command resumes where this one ended"
+
+
+def stopping_clearly() -> None:
+    """Let Ctrl-C and SIGTERM end the command in one line wherever it is, as while it imports, which takes seconds."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _stopped)
+
+
+def _stopped(number: int, _frame: object) -> NoReturn:
+    """Ends the command as a shell expects of a process that a signal ended."""
+    print(STOPPED, file=sys.stderr)
+    sys.exit(128 + number)
 
 
 def failing_clearly(action: Callable[[], int], *, debug: bool) -> int:

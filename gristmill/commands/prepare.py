@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 import yaml
 from rich.console import Console
@@ -14,7 +14,7 @@ from rich.table import Table
 
 from gristmill import config as configuration
 from gristmill import ledger, places
-from gristmill.commands import STOPPED, failing_clearly
+from gristmill.commands import failing_clearly
 from gristmill.commands.explain import explain
 from gristmill.commands.samples import windows
 from gristmill.config import PrepareConfig
@@ -39,8 +39,12 @@ examples:
   python flows/prepare.py web.yaml --dry-run
   python flows/prepare.py web.yaml --workers 8 --output out/web --set ordering.kind=nanogpt --set split.fraction=0.0005
 
-exit status: 0 done, 1 the run failed, 2 the request or the input has to be changed, 130 stopped by Ctrl-C
+exit status: 0 done, 1 the run failed, 2 the request or the input has to be changed, 3 done, but input files were left
+out (on_bad_file: quarantine), 130 stopped by Ctrl-C, 143 by SIGTERM
 """
+
+LEFT_OUT = 3
+"""The exit status of a run that made its data set without some input files."""
 
 PREFECT_DEFAULTS = {
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",
@@ -99,8 +103,9 @@ class Command:
     def _run(self, flow: Callable[[PrepareConfig], Any]) -> int:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         flow(self._config)
-        show(read_manifest(self._config.destination), self._config)
-        return 0
+        manifest = read_manifest(self._config.destination)
+        show(manifest, self._config)
+        return LEFT_OUT if any(shard.error for shard in manifest.source_shards) else 0
 
 
 def check(arguments: list[str]) -> Command:
@@ -118,20 +123,12 @@ def check(arguments: list[str]) -> Command:
     # The console shows the board and, at the end, our own line; Prefect would print a failure's traceback. The run's
     # log keeps it all.
     os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "ERROR" if options.debug else "CRITICAL")
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _stopped)  # until the flow runs and handles them; importing Prefect takes 2 s
     if not os.environ.get("PREFECT_API_URL"):
         print(
             "Starting Prefect's own server, 10 to 20 s; `prefect server start` and PREFECT_API_URL save this wait.",
             file=sys.stderr,
         )
     return Command(_config(options), options.debug)
-
-
-def _stopped(number: int, _frame: object) -> NoReturn:
-    """Ends the command as a shell expects of a process that a signal ended."""
-    print(STOPPED, file=sys.stderr)
-    sys.exit(128 + number)
 
 
 def _check(options: argparse.Namespace) -> int:

@@ -42,6 +42,7 @@ def summary(manifest: Manifest) -> str:
         "",
         "Tokens lost are estimated from the characters removed and the tokens per character of what was kept.",
         "",
+        *_left_out(manifest),
         "## Input shards",
         "",
         markdown(input_rows(manifest)[:MOST_ROWS]),
@@ -52,6 +53,12 @@ def summary(manifest: Manifest) -> str:
     if manifest.config["split"]["kind"] != "none" and not any(file.split == "val" for file in manifest.files):
         lines += ["", "There is no validation file: no document fell in the held-out part; raise split.fraction."]
     return "\n".join(lines) + "\n"
+
+
+def _left_out(manifest: Manifest) -> list[str]:
+    """By name, however many other shards there are."""
+    lines = [f"- {escape(shard.uri)}: {escape(shard.error)}" for shard in manifest.source_shards if shard.error]
+    return ["## Input shards that were left out", "", *lines, ""] if lines else []
 
 
 def _eot_sides(manifest: Manifest) -> str:

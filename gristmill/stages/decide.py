@@ -4,6 +4,7 @@
 smallest such document, or what that one repeats. ``keep_copy: content``: of each connected component one stays.
 """
 
+import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -163,11 +164,15 @@ def _clusters(
 
 
 def _array(folder: Path, length: int, dtype: np.dtype, resident: int) -> np.ndarray:
-    """An array to be filled, in memory or, above so many bytes, in a file without a name."""
+    """An array to be filled, in memory or, above ``resident`` bytes, in a file without a name.
+
+    The file's blocks are taken beforehand: on a full disk, writing to a hole of a mapped file ends the process.
+    """
     if length * dtype.itemsize <= resident:
         return np.empty(length, dtype)
     with storage.translated(folder), tempfile.TemporaryFile(dir=folder) as file:
-        return np.memmap(file, dtype, "w+", shape=(length,))
+        os.posix_fallocate(file.fileno(), 0, length * dtype.itemsize)
+        return np.memmap(file, dtype, "r+", shape=(length,))
 
 
 def _prefer_content(

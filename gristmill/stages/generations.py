@@ -11,7 +11,7 @@ import msgspec
 from gristmill import ledger, places
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, OccupiedError
-from gristmill.manifest import MANIFEST, decoded, encoded
+from gristmill.manifest import MANIFEST, decoded, encoded, listed_files
 from gristmill.stages._contents import sha256_of
 from gristmill.types import Artifact, Manifest, ShardRef, SourceShard, StageReport, Value
 
@@ -207,11 +207,6 @@ def put(name: str, parts: list[Path], prefix: bytes, config: PrepareConfig) -> A
             raise
         place.remove(name)
         return place.publish(name, parts, prefix)
-
-
-def listed_files(manifest: Manifest) -> set[str]:
-    """Paths of all published files."""
-    return {file.path for file in manifest.files} | {file.path for file in manifest.attachments}
 
 
 def earlier(generation: int, config: PrepareConfig) -> Earlier:

@@ -5,7 +5,7 @@ import msgspec
 from gristmill import ledger, places
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, StorageError, VerificationError
-from gristmill.manifest import read_manifest, seal
+from gristmill.manifest import read_manifest, seal, strangers
 from gristmill.reporting.summary import summary
 from gristmill.stages.attachments import Content, attached, attachments
 from gristmill.stages.generations import finish, latest, point, put
@@ -51,6 +51,7 @@ def _finished(
     listed = {entry.path: entry for entry in before.attachments} if before else {}
     listed |= {path: attached(path, content) for path, content in further.items()}
     manifest = seal(msgspec.structs.replace(manifest, attachments=[listed[path] for path in sorted(listed)]))
+    _check_alone(manifest, config)
     _put(further, config)
     finish(manifest, config)
     return manifest
@@ -96,6 +97,14 @@ def _put(further: dict[str, Content], config: PrepareConfig) -> None:
 def _entombed(manifest: Manifest, name: str) -> Manifest:
     *others, last = manifest.generations
     return msgspec.structs.replace(manifest, generations=[*others, msgspec.structs.replace(last, tombstones=name)])
+
+
+def _check_alone(manifest: Manifest, config: PrepareConfig) -> None:
+    """A run under other rules may have been killed after some of its files: validation text, perhaps, that is in the
+    train file now."""
+    for name in strangers(config.destination, manifest):
+        where = places.at(config.destination).where(name)
+        raise ConfigError(f"{where} belongs to no finished data set; remove it, or choose another --output")
 
 
 def _check_there(results: Results) -> None:

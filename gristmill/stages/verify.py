@@ -8,10 +8,10 @@ import numpy as np
 from gristmill import places, plugins, progress, storage
 from gristmill.errors import ConfigError, GristmillError
 from gristmill.formats.base import Format
-from gristmill.manifest import MANIFEST, decoded, read_manifest
+from gristmill.manifest import MANIFEST, decoded, read_manifest, strangers
 from gristmill.places import Place
 from gristmill.recount import block_digests, recount
-from gristmill.stages.generations import finished, listed_files
+from gristmill.stages.generations import finished
 from gristmill.types import AttachedFile, Manifest, PublishedFile, Value
 
 
@@ -41,7 +41,9 @@ def verify(output: str) -> Verified:
         with place.fresh(attached.path) as path:
             problems += _bytes(path, place.where(attached.path), attached)
     problems += _generations(place, manifest)
-    problems += _strangers(place, manifest)
+    for name in strangers(output, manifest):
+        part = name.partition("/")[0]
+        problems.append(f"{place.where(name)}: not in the manifest; expected no other file in {part}/")
     return Verified(
         files=len(manifest.files) + len(manifest.attachments) + 1 + len(manifest.generations),
         documents=sum(file.documents for file in manifest.files),
@@ -128,17 +130,6 @@ def _first_out_of_range(name: str, blocks: Iterator[np.ndarray], dtype: np.dtype
             return f"{name}: byte {at * dtype.itemsize}: id {int(block[outside[0]])}; expected less than {vocab_size}"
         position += len(block)
     raise AssertionError("called without an id out of range")
-
-
-def _strangers(place: Place, manifest: Manifest) -> list[str]:
-    """Files in the folders of the data set that it does not list: a trainer's glob would pick them up."""
-    listed = listed_files(manifest)
-    found = []
-    for part in sorted({path.partition("/")[0] for path in listed}):
-        for name in place.names(part):
-            if name not in listed:
-                found.append(f"{place.where(name)}: not in the manifest; expected no other file in {part}/")
-    return found
 
 
 def verify_bin(path: str, *, vocab_size: int, eot_id: int | None, dtype: str) -> Verified:

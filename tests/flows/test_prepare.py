@@ -1,6 +1,7 @@
 """The flow under the real Prefect engine: the library's bytes, whatever happens to workers, files and servers."""
 
 import json
+import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,10 +13,11 @@ import psutil
 import pytest
 from corpora import cut_short, documents_of, request, small_corpus, tree, write_documents
 from flow_runs import Run, busy_worker
+from soak.lost import ALWAYS, POISONED, Trap, key_of
 
 from gristmill import serial
 from gristmill.config import PrepareConfig
-from gristmill.errors import InputError
+from gristmill.errors import InputError, WorkerLost
 from gristmill.manifest import read_manifest
 
 SHARDS = 4
@@ -182,6 +184,50 @@ def test_a_damaged_file_fails_the_run_after_the_others_and_is_not_tried_again(tm
     serial_config = asked(tmp_path, "serial", on_bad_file="quarantine")
     serial.prepare(serial_config)
     assert left_out.bytes == tree(Path(serial_config.destination))
+
+
+def poisoned(folder: Path, stage: str, **settings: Any) -> tuple[Run, list[str], str]:
+    """A run in which every worker dies that is at work on one shard; the stages where it did, and the shard's file."""
+    corpus(folder)
+    execution = {"work": str(folder / "run" / "work"), "workers": 2, "retries": 1}
+    config = asked(folder, "run", execution=execution, **settings)
+    poison = key_of(config.model_dump(mode="json"), stage)
+    trap = Trap(folder, [f"{stage}/{poison}"], signal.SIGKILL, ALWAYS)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in trap.environment.items():
+            patch.setenv(name, value)
+        made = Run(config)
+    return made, trap.hits(), str(folder / "in" / f"{POISONED}.jsonl.gz")
+
+
+@pytest.mark.parametrize("stage", ["fetch", "clean"])
+def test_a_shard_that_no_worker_survives_is_left_out_by_name(tmp_path: Path, stage: str) -> None:
+    """One document that takes all memory must not stop a corpus whose owner said that files may be left out."""
+    made, hits, bad = poisoned(tmp_path, stage, on_bad_file="quarantine")
+    assert hits == [stage] * 2, "tried again once, in a fresh process"
+    assert made.state.is_completed()
+    manifest = read_manifest(Path(made.config.destination))
+    (left_out,) = [shard for shard in manifest.source_shards if shard.error]
+    assert left_out.error == (
+        f"{bad}: {stage}-shard-{POISONED:05d}: the worker process was killed by signal 9 "
+        "(out of memory? use fewer --workers)"
+    )
+    assert left_out.documents == left_out.kept == 0
+    assert manifest.totals["input_documents"] == 42 * (SHARDS - 1)
+    artifacts = made.artifacts()
+    assert bad in json.loads(artifacts["input-report"])[POISONED]["error"]
+    assert "## Input shards that were left out" in artifacts["corpus-report"]
+
+
+def test_a_shard_that_no_worker_survives_fails_the_run_by_name(tmp_path: Path) -> None:
+    """Without leave to do without it, the run must end, say which file it was, and publish nothing."""
+    made, hits, bad = poisoned(tmp_path, "fetch")
+    assert hits == ["fetch"] * 2, "tried again once, not once more for each task around it"
+    assert made.state.is_failed()
+    error = made.state.result(raise_on_failure=False)
+    assert isinstance(error, WorkerLost)
+    assert str(error).startswith(f"{bad}: fetch-shard-")
+    assert not Path(made.config.destination).exists()
 
 
 class Flaky(BaseHTTPRequestHandler):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
-from corpora import byte_tokenizer, request, tree, write_documents
+from corpora import byte_tokenizer, cut_short, request, tree, write_documents
 
 from gristmill import serial
 from gristmill.commands.prepare import PREFECT_DEFAULTS, check
@@ -236,3 +236,15 @@ def test_an_output_with_a_manifest_that_was_changed(
     assert stopped.value.code == 1
     assert len(lines) == 1
     assert "out/manifests/g00001.json" in lines[0]
+
+
+def test_the_status_tells_when_files_were_left_out(asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A nightly job that looks at the status alone must not take a corpus without a tenth of its files for whole."""
+    for name in PREFECT_DEFAULTS:
+        monkeypatch.setenv(name, "unchanged")
+    for name in ("b", "c"):
+        write_documents(Path("in") / f"{name}.jsonl.gz", [f"{name} {number}" for number in range(100)])
+    Path("config.yaml").write_text(yaml.safe_dump(asked | {"on_bad_file": "quarantine"}))
+    assert check(["config.yaml"]).run(serial.prepare) == 0
+    cut_short(Path("in") / "b.jsonl.gz")
+    assert check(["config.yaml", "--output", "other"]).run(serial.prepare) == 3

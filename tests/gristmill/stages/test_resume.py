@@ -1,7 +1,8 @@
 """A run that was killed, damaged or asked for something else goes on from what stands, with the same bytes."""
 
 import json
-import random
+import re
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -9,17 +10,18 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-import killed
 import pytest
 from corpora import GPT2, request, tree, write_documents
+from soak.bench import Runner
 
 from gristmill import serial, storage
 from gristmill.config import PrepareConfig
+from gristmill.errors import ConfigError
 from gristmill.stages.fetch import fetch
 from gristmill.stages.generations import Earlier
 from gristmill.stages.plan import listed
 
-KILLS = 12
+KILLS = 4
 
 
 def corpus(folder: Path) -> None:
@@ -50,33 +52,44 @@ def made_anew(before: dict[str, tuple[int, int]], after: dict[str, tuple[int, in
     return Counter(name.partition("/")[0] for name, mark in after.items() if before.get(name) != mark)
 
 
-def test_kill_minus_nine_anywhere_leaves_the_same_bytes(tmp_path: Path) -> None:
-    """Half a file taken for a whole one, a lost shard or a temporary left beside the data, after any power cut."""
+def test_what_was_finished_before_a_kill_is_not_made_again(tmp_path: Path) -> None:
+    """Resuming that begins from the front would never end where machines are taken away every hour."""
     corpus(tmp_path)
-    # Loading a subword tokenizer takes longer than all the rest of so small a corpus, and most kills would fall there.
-    rest = {"tokenizer": {"kind": "characters"}, "formats": [{"kind": "nanogpt", "eot": "none"}]}
-    calm = asked(tmp_path, "calm", **rest)
+    calm = asked(tmp_path, "calm")
     serial.prepare(calm)
     every = standing(Path(calm.execution.work))
-    chance = random.Random(20)
-    broken = [asked(tmp_path, f"killed-{number}", **rest) for number in range(KILLS)]
-    runs = []
-    for number, config in enumerate(broken):
-        # Two kills each: in the first run, and in the one that resumes it.
-        places = sorted([len(every) * number // KILLS, chance.randrange(len(every))])
-        kills = [[place, chance.uniform(0, 0.01)] for place in places]
-        runs.append({"config": config.model_dump(mode="json"), "kills": kills})
-    path = tmp_path / "runs.json"
-    path.write_text(json.dumps(runs))
-    subprocess.run([sys.executable, killed.__file__, path], timeout=120, check=True)
-    kept = [standing(Path(config.execution.work)) for config in broken]
-    assert len({len(found) for found in kept}) > KILLS // 3, "the kills must fall at different moments"
-    for config, before in zip(broken, kept, strict=True):
-        serial.prepare(config)
+    runner = Runner()
+    sizes = set()
+    for number in range(KILLS):
+        config = asked(tmp_path, f"killed-{number}")
+        document = config.model_dump(mode="json")
+        assert runner.run(document, call=60 + 80 * number).status == -signal.SIGKILL
+        before = standing(Path(config.execution.work))
+        sizes.add(len(before))
+        assert runner.run(document).status == 0
         assert tree(Path(config.destination)) == tree(Path(calm.destination))
         after = standing(Path(config.execution.work))
-        assert {name: after[name] for name in before} == before, "a finished output was made again"
+        assert {name: after[name] for name in before} == before
         assert made_anew({}, after) == made_anew({}, every)
+    runner.close()
+    assert len(sizes) > KILLS // 2, "the kills must fall at different moments"
+
+
+def test_files_of_other_rules_are_not_published_along(tmp_path: Path) -> None:
+    """Killed, then run without a split into the same folder: the old validation file would be taken for held out, while
+    its documents are in the train file."""
+    corpus(tmp_path)
+    config = asked(tmp_path, "run")
+    serial.prepare(config)
+    output = Path(config.destination)
+    for path in [output / "manifest.json", output / "nanogpt" / "train.bin", output / "report" / "summary.md"]:
+        path.unlink()  # as far as a run comes that is killed between its files
+    left = output / "nanogpt" / "val.bin"
+    with pytest.raises(ConfigError, match=re.escape(str(left))):
+        serial.prepare(asked(tmp_path, "run", split={"kind": "none"}))
+    assert not (output / "manifest.json").exists()
+    left.unlink()
+    serial.prepare(asked(tmp_path, "run", split={"kind": "none"}))
 
 
 def test_a_temporary_of_a_dead_process_is_removed_from_the_output(tmp_path: Path) -> None:

@@ -1,0 +1,129 @@
+"""A job, a storage, and a process that runs the one on the other."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from soak.job import Job, texts_in
+from soak.places import Disk, Place
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Of a child process: this one's, so that it finds the project and these modules."""
+    path = os.pathsep.join([str(ROOT), str(ROOT / "tests" / "support")])
+    return {**os.environ, "PYTHONPATH": path, **more}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """How a run ended: its exit status, negative where a signal ended it, and the kind and text of its error."""
+
+    status: int
+    kind: str
+    error: str
+
+
+class Runner:
+    """A process that runs jobs, one at a time."""
+
+    def __init__(self, more: dict[str, str] | None = None, umask: int = -1) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "soak.child"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment(**(more or {})),
+            cwd=ROOT,
+            umask=umask,
+            text=True,
+        )
+
+    def start(self, document: dict[str, Any], way: str = "serial", **disturbed: Any) -> None:
+        """Begin a run; ``soak.child`` says what can be done to it."""
+        plain = {"way": way, "seconds": None, "call": None, "limit": None, "clock": 0}
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps({**plain, **disturbed, "document": document}) + "\n")
+        self._process.stdin.flush()
+
+    def wait(self) -> Outcome:
+        """The end of the run that was started."""
+        assert self._process.stdout is not None
+        return Outcome(**json.loads(self._process.stdout.readline()))
+
+    def run(self, document: dict[str, Any], way: str = "serial", **disturbed: Any) -> Outcome:
+        """Both."""
+        self.start(document, way, **disturbed)
+        return self.wait()
+
+    def close(self) -> None:
+        """End the process."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.wait(30)
+        self._process.stdout.close()
+
+
+class Bench:
+    """Runs of one job on one storage, and what an undisturbed run gives."""
+
+    def __init__(self, job: Job, site: Disk, way: str = "serial") -> None:
+        self.job, self.site, self.way = job, site, way
+        self.runner = Runner(site.environment)
+        self.calm = site.place()
+        times = []
+        for place in (site.place(), site.place(), self.calm):
+            began = time.monotonic()
+            assert self.run(place).status == 0
+            times.append(time.monotonic() - began)
+        self.seconds = min(times)
+        """What a run takes."""
+        self.reference = site.published(self.calm.output)
+
+    def run(self, place: Place, **disturbed: Any) -> Outcome:
+        """One run at a place."""
+        return self.runner.run(self.job.document(place), self.way, **disturbed)
+
+    def finished(self, place: Place) -> list[str]:
+        """What is wrong with a finished output: nothing, unless the product failed."""
+        found = self.site.published(place.output)
+        problems = []
+        if found != self.reference:
+            differing = sorted(
+                name for name in found.keys() | self.reference if found.get(name) != self.reference.get(name)
+            )
+            problems.append(f"{place.output}: not as in an undisturbed run: {', '.join(differing)}")
+        if self.way == "serial":
+            problems += self.job.lost_or_doubled(texts_in(Path(place.output)))
+            if not self.site.manifest_is_last(place.output):
+                problems.append(f"{place.output}: a file got its name after the manifest")
+        return problems
+
+    def unfinished(self, place: Place) -> list[str]:
+        """What is wrong with the output of a run that did not end well: a file that is not whole, or a manifest too
+        early."""
+        return problems_of(self.site.published(place.output), self.reference, place)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.runner.close()
+
+
+def problems_of(found: dict[str, str], reference: dict[str, str], place: Place) -> list[str]:
+    """Files that do not have their final bytes, and files that a manifest lists in vain."""
+    problems = [f"{place.output}/{name}: half-written" for name in found if found[name] != reference.get(name)]
+    if "manifest.json" in found and len(found) < len(reference):
+        missing = ", ".join(sorted(reference.keys() - found))
+        problems.append(f"{place.output}: a manifest without {missing}")
+    return problems

@@ -1,0 +1,87 @@
+"""Runs of a job in forked children: ``python -m soak.child`` reads one JSON request a line and answers with its end.
+
+A child is forked after every import, so that whatever is done to it falls into the work. A request has the
+``document`` of a job and what is to be done to the run:
+
+- ``way``: ``serial`` or ``naive``;
+- ``seconds``: kill its process group with -9 after so long;
+- ``call``: kill it with -9 at its n-th call that opens, names, makes or removes a file;
+- ``limit``: no file grows beyond so many bytes, as on a disk that is full;
+- ``clock``: seconds by which its clock is wrong, and jumps again at every look.
+"""
+
+import itertools
+import json
+import os
+import resource
+import signal
+import sys
+import time
+from typing import Any
+
+import pyarrow as pa
+
+from gristmill import config, serial
+from soak import naive
+
+STORAGE_CALLS = {"open", "os.rename", "os.link", "os.mkdir", "os.remove", "os.rmdir", "os.listdir", "os.scandir"}
+
+
+def perform(request: dict[str, Any]) -> None:
+    """What the child does."""
+    if request["limit"] is not None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (request["limit"], resource.RLIM_INFINITY))
+    if request["clock"]:
+        now, looks = time.time, itertools.count(1)
+        time.time = lambda: now() + request["clock"] * next(looks)
+    if request["call"] is not None:
+        left = itertools.count(request["call"], -1)
+
+        def die(event: str, _arguments: object) -> None:
+            if event in STORAGE_CALLS and next(left) == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        sys.addaudithook(die)
+    if request["way"] == "naive":
+        naive.prepare(request["document"])
+    else:
+        serial.prepare(config.parse(request["document"]))
+
+
+def run(request: dict[str, Any]) -> dict[str, Any]:
+    """Fork, disturb, wait; the exit status and, of a run that failed by itself, its error."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.setpgid(0, 0)
+        try:
+            perform(request)
+            status = 0
+        except Exception as error:  # whatever it is, the caller judges it
+            os.write(writing, json.dumps({"kind": type(error).__name__, "error": str(error)}).encode())
+            status = 1
+        os._exit(status)
+    os.close(writing)
+    deadline = None if request["seconds"] is None else time.monotonic() + request["seconds"]
+    while not os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+        if deadline is not None and time.monotonic() >= deadline:
+            os.kill(child, signal.SIGKILL)
+            break
+        time.sleep(0.0005)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    with os.fdopen(reading) as said:
+        return {"status": status, "kind": "", "error": "", **json.loads(said.read() or "{}")}
+
+
+def serve() -> None:
+    """Requests until the other end closes."""
+    pa.array([""])  # brings in pandas, which takes longer than all the rest of a small run
+    for line in sys.stdin:
+        request = json.loads(line)
+        if request["way"] == "serial":
+            config.parse(request["document"])  # loads the plugins
+        print(json.dumps(run(request)), flush=True)
+
+
+if __name__ == "__main__":
+    serve()
