@@ -9,6 +9,7 @@ from corpora import request, write_documents
 from gristmill import serial, workers
 from gristmill.errors import ConfigError
 from gristmill.stages import vocabulary
+from gristmill.stages.generations import Earlier
 from gristmill.stages.plan import plan
 from gristmill.stages.ready import ready
 
@@ -26,8 +27,8 @@ def test_the_tokenizer_that_was_checked_is_the_one_that_encodes(
     monkeypatch.setattr(vocabulary, "_loaded", {})
     ready(config)
     assert len(loads) == 1
-    done = serial.ingest(plan(config).shards, config)
-    report = vocabulary.vocabulary(done.pieces, done.settled, config)
+    done = serial.ingest(plan(config).shards, Earlier(signed=[], files=[]), config)
+    report = vocabulary.vocabulary(1, done.pieces, done.settled, config)
     assert vocabulary.encoder(report, config).encode(["one text"]).ids.size == 8
     assert len(loads) == 1
     assert "gristmill.stages.upload" in sys.modules
