@@ -12,6 +12,7 @@ from gristmill.stages.layout import layout
 from gristmill.stages.order import order
 from gristmill.stages.pack import pack
 from gristmill.stages.plan import plan
+from gristmill.stages.recall import check_tokenizer_files
 from gristmill.stages.tokenize import tokenize
 from gristmill.types import Artifact, Manifest, PublishedFile, StageReport
 
@@ -21,6 +22,7 @@ def compare(output: str, config: PrepareConfig) -> list[str]:
     archived tokenizer's reference implementation, and compare id by id; a line for every file that differs."""
     folder = storage.local(output)
     manifest = read_manifest(folder)
+    check_tokenizer_files(folder, manifest)
     problems = _other_rules(folder, manifest, config)
     with tempfile.TemporaryDirectory(prefix="gristmill-verify-") as work:
         execution = config.execution.model_copy(update={"work": work})

@@ -11,6 +11,7 @@ from gristmill.config import PrepareConfig
 from gristmill.reporting.summary import summary
 from gristmill.stages.clean import SAMPLES
 from gristmill.stages.results import Results
+from gristmill.stages.vocabulary import report_of_training
 from gristmill.types import AttachedFile, Manifest, StageReport
 
 
@@ -22,6 +23,7 @@ def attachments(results: Results, config: PrepareConfig, manifest: Manifest) -> 
         **_quarantine(results.fetched),
         **_duplicates(results),
         **_rejected(results),
+        **_training(results.tokenizer),
         "report/summary.md": summary(manifest).encode(),
     }
 
@@ -31,6 +33,11 @@ def attached(path: str, content: Path | bytes) -> AttachedFile:
     if isinstance(content, Path):
         return AttachedFile(path=path, bytes=content.stat().st_size, sha256=storage.digest(content))
     return AttachedFile(path=path, bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
+
+
+def _training(tokenizer: StageReport) -> dict[str, Path | bytes]:
+    page = report_of_training(tokenizer)
+    return {} if page is None else {"report/tokenizer.json": page}
 
 
 def _sidecars(tokenizer: StageReport, config: PrepareConfig) -> dict[str, Path | bytes]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from gristmill import ledger, plugins, progress, storage
 from gristmill.columns import strings
 from gristmill.config import PrepareConfig
-from gristmill.errors import ConfigError, InputError
+from gristmill.errors import ConfigError, InputError, VerificationError
 from gristmill.manifest import read_manifest
 from gristmill.stages._arrow import DocumentWriter, characters
 from gristmill.stages.verify import format_of
@@ -88,8 +88,19 @@ def recalled_text(name: str, config: PrepareConfig) -> str:
     raise InputError(f"{name}: no such document in {', '.join(config.against)}")
 
 
+def check_tokenizer_files(folder: Path, manifest: Manifest) -> None:
+    """Raises ``VerificationError`` unless the archived tokenizer is the one that made the ids, byte for byte."""
+    for attached in manifest.attachments:
+        path = folder / attached.path
+        if attached.path.startswith("tokenizer/"):
+            found = storage.digest(path) if path.is_file() else "missing"
+            if found != attached.sha256:
+                raise VerificationError(f"{path}: sha256 {found}; the ids were made with {attached.sha256}")
+
+
 def published_encoder(folder: Path, manifest: Manifest) -> Encoder:
-    """The tokenizer archived with a data set."""
+    """The tokenizer archived with a data set; raises ``VerificationError`` when another one lies there."""
+    check_tokenizer_files(folder, manifest)
     tokenizer = plugins.load("tokenizers", manifest.config["tokenizer"])
     assert isinstance(tokenizer, Tokenizer)
     return tokenizer.load(folder / "tokenizer")

@@ -2,19 +2,17 @@
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
-import xxhash
 
-from gristmill import ledger, progress, storage
+from gristmill import ledger, storage
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, InputError
-from gristmill.stages._kept import kept
+from gristmill.stages._training import Measured, Sample, measure, training_report
 from gristmill.tokenizers.base import Encoder, Tokenizer
 from gristmill.types import Artifact, StageReport, TokenizerRecord, token_dtype
 
@@ -22,6 +20,8 @@ from gristmill.types import Artifact, StageReport, TokenizerRecord, token_dtype
 def check_tokenizer(config: PrepareConfig) -> None:
     """Raises ``ConfigError`` when a tokenizer that is copied cannot be had or does not fit the formats: said before the
     corpus is cleaned."""
+    config.tokenizer.check()
+    config.tokenizer.sample({source.label: 0 for source in config.sources})
     if config.tokenizer.needs_documents:
         if not config.tokenizer.has_eot:
             _check_eot(config.tokenizer.kind(), None, config)
@@ -32,10 +32,20 @@ def check_tokenizer(config: PrepareConfig) -> None:
 
 
 def vocabulary(cleaned: list[StageReport], decided: StageReport, config: PrepareConfig) -> StageReport:
-    """Write the tokenizer's files; ``details`` holds a ``TokenizerRecord`` and the ``dtype`` of its ids.
+    """``obtain`` a tokenizer that the formats can hold.
 
-    Raises ``InputError`` when no document is left, ``ConfigError`` when a format cannot hold the vocabulary or needs an
-    end-of-text token that is not there.
+    Raises ``ConfigError`` when a format cannot hold the vocabulary or needs an end-of-text token that is not there.
+    """
+    report = obtain(cleaned, decided, config)
+    check_formats(tokenizer_record(report), config)
+    return report
+
+
+def obtain(cleaned: list[StageReport], decided: StageReport, config: PrepareConfig) -> StageReport:
+    """Write the tokenizer's files; ``details`` holds a ``TokenizerRecord`` and, by source, what a tokenizer made from
+    the corpus does with it (``Measured``).
+
+    Raises ``InputError`` when no document is left, ``ConfigError`` when too much is unknown to a trained tokenizer.
     """
     _check_left(cleaned, decided)
     determined: dict[str, Any] = {"tokenizer": config.tokenizer.identity()}
@@ -45,7 +55,13 @@ def vocabulary(cleaned: list[StageReport], decided: StageReport, config: Prepare
         determined["source"] = config.tokenizer.source_digest()
 
     def produce(folder: Path, key: str) -> StageReport:
-        config.tokenizer.prepare(_sample(cleaned, decided, config), folder)
+        if config.tokenizer.needs_documents:
+            sample = Sample(cleaned, decided, config)
+            config.tokenizer.prepare(sample, folder)
+            measured = measure(config.tokenizer.load(folder), sample)
+        else:
+            config.tokenizer.prepare([], folder)
+            measured = {}
         record = _record(config.tokenizer, folder)
         files = sorted(path for path in folder.iterdir() if path.is_file())
         artifacts = {
@@ -53,12 +69,14 @@ def vocabulary(cleaned: list[StageReport], decided: StageReport, config: Prepare
             for path in files
         }
         return StageReport(
-            stage="vocabulary", shard=0, fingerprint=key, artifacts=artifacts, details={"record": record}
+            stage="vocabulary",
+            shard=0,
+            fingerprint=key,
+            artifacts=artifacts,
+            details={"record": record, "measured": measured},
         )
 
-    report = ledger.run(config.execution.work, "vocabulary", 0, determined, produce)
-    check_formats(tokenizer_record(report), config)
-    return report
+    return ledger.run(config.execution.work, "vocabulary", 0, determined, produce)
 
 
 def _record(tokenizer: Tokenizer, folder: Path) -> TokenizerRecord:
@@ -84,6 +102,14 @@ def _check_left(cleaned: list[StageReport], decided: StageReport) -> None:
     raise InputError(f"no document is left to publish: {reasons}", "bad_document")
 
 
+def report_of_training(report: StageReport) -> bytes | None:
+    """The page about a tokenizer that was made from the corpus, as JSON; None for one that was copied."""
+    measured = msgspec.convert(report.details["measured"], dict[str, Measured])
+    if not measured:
+        return None
+    return msgspec.json.format(msgspec.json.encode(training_report(tokenizer_record(report), measured)), indent=1)
+
+
 def tokenizer_record(report: StageReport) -> TokenizerRecord:
     """The record in a vocabulary report."""
     return msgspec.convert(report.details["record"], TokenizerRecord)
@@ -98,19 +124,6 @@ def encoder(report: StageReport, config: PrepareConfig) -> Encoder:
 def _load(folder: Path, tokenizer: Any) -> Encoder:
     loaded: Encoder = tokenizer.load(folder)
     return loaded
-
-
-def _sample(cleaned: list[StageReport], decided: StageReport, config: PrepareConfig) -> Iterator[list[str]]:
-    wanted = config.tokenizer.sample()
-    share = 1.0 if wanted is None else min(1.0, wanted / max(1, decided.chars_out))
-    limit = int(share * 2**64)
-    for place, report in enumerate(cleaned):
-        for batch in kept(place, report, decided):
-            texts = batch.documents.column("text").to_pylist()
-            progress.advance(len(texts), batch.documents.column("text").nbytes)
-            if share < 1.0:
-                texts = [text for text in texts if xxhash.xxh3_64_intdigest(text.encode()) < limit]
-            yield texts
 
 
 def _names(dtypes: tuple[str, ...]) -> str:

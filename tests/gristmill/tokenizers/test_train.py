@@ -23,7 +23,7 @@ SIZE = 400
 def trained(folder: Path, batches: list[list[str]], **settings: object) -> Encoder:
     folder.mkdir(parents=True, exist_ok=True)
     plugin = Train.parse({"vocab_size": SIZE, **settings})
-    plugin.prepare(iter(batches), folder)
+    plugin.prepare(batches, folder)
     return plugin.load(folder)
 
 
@@ -42,7 +42,7 @@ import json, sys
 from pathlib import Path
 from gristmill.tokenizers.train import Train
 texts = json.load(sys.stdin)
-Train(vocab_size=int(sys.argv[2])).prepare(iter([texts]), Path(sys.argv[1]))
+Train(vocab_size=int(sys.argv[2])).prepare([texts], Path(sys.argv[1]))
 """
 
 
@@ -103,5 +103,6 @@ def test_a_vocabulary_without_room_for_all_bytes_is_refused() -> None:
 
 def test_it_asks_for_no_more_text_than_configured() -> None:
     """Training on all of a terabyte would never end."""
-    assert Train(sample_characters=1000).sample() == 1000
+    assert Train(sample_characters=1000).sample({"web": 3000, "books": 1000}) == {"web": 0.25, "books": 0.25}
+    assert Train(sample_characters=1000).sample({"web": 10}) == {"web": 1.0}
     assert Train.needs_documents
