@@ -1,6 +1,7 @@
 """Encoding with a ``tokenizer.json``: Hugging Face ``tokenizers`` is the reference, ``fastokens`` does the work."""
 
 import json
+from itertools import chain
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -76,7 +77,7 @@ class HuggingFaceEncoder(Encoder):
         rows = [encoding.ids for encoding in self._reference.encode_batch_fast(texts, add_special_tokens=False)]
         offsets = np.zeros(len(rows) + 1, np.int64)
         np.cumsum([len(row) for row in rows], out=offsets[1:])
-        ids = np.fromiter((token for row in rows for token in row), np.uint32, int(offsets[-1]))
+        ids = np.fromiter(chain.from_iterable(rows), np.uint32, int(offsets[-1]))
         return Encoded(ids=ids, offsets=offsets)
 
     def decode(self, ids: np.ndarray) -> str:

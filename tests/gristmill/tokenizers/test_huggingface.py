@@ -108,6 +108,16 @@ def test_ids_of_odd_documents_are_those_of_the_library(encoders: dict[str, Encod
 
 
 @every
+@pytest.mark.parametrize("text", ["a", "=", "\n", " ", "\u4e2d", "xyzzy9"])
+def test_ids_of_endless_words_and_runs_are_those_of_the_library(
+    encoders: dict[str, Encoder], name: str, text: str
+) -> None:
+    """Libraries cut them at different lengths, or take hours for them."""
+    texts = [text * (200_000 // len(text)), text * 40_000 + "."]
+    assert rows(encoders[name].encode(texts)) == from_reference(name, texts)
+
+
+@every
 def test_the_fixtures_take_the_fast_path_and_their_end_of_text(encoders: dict[str, Encoder], name: str) -> None:
     """Taking the highest id instead ends documents with a padding token or a mail address."""
     encoder = encoders[name]
