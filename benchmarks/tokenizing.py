@@ -20,20 +20,20 @@ from typing import Any
 
 from gristmill.workers import ONE_THREAD
 
-os.environ.update(ONE_THREAD)
+os.environ.update(ONE_THREAD)  # the libraries read it when they are imported
 
-import numpy as np  # noqa: E402  the libraries read their number of threads when they are imported
+import numpy as np
 
-from gristmill import config as configuration  # noqa: E402
-from gristmill import serial  # noqa: E402
-from gristmill.config import PrepareConfig  # noqa: E402
-from gristmill.stages._kept import kept  # noqa: E402
-from gristmill.stages.order import order  # noqa: E402
-from gristmill.stages.plan import plan  # noqa: E402
-from gristmill.stages.tokenize import tokenize  # noqa: E402
-from gristmill.stages.vocabulary import encoder, obtain  # noqa: E402
-from gristmill.tokenizers.base import Encoder  # noqa: E402
-from gristmill.tokenizers.tiktoken import Tiktoken  # noqa: E402
+from gristmill import config as configuration
+from gristmill import serial
+from gristmill.config import PrepareConfig
+from gristmill.stages._kept import kept
+from gristmill.stages.order import order
+from gristmill.stages.plan import plan
+from gristmill.stages.tokenize import tokenize
+from gristmill.stages.vocabulary import encoder, obtain
+from gristmill.tokenizers.base import Encoder
+from gristmill.tokenizers.tiktoken import Tiktoken
 
 SLOW_BYTES = 12_000_000
 """Text for libraries of a few MB a CPU-second."""

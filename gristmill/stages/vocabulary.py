@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from gristmill import ledger, storage
+from gristmill import ledger, plugins, storage
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, InputError
 from gristmill.stages._training import Measured, Sample, measure, training_report
@@ -117,13 +117,18 @@ def tokenizer_record(report: StageReport) -> TokenizerRecord:
 
 def encoder(report: StageReport, config: PrepareConfig) -> Encoder:
     """The archived tokenizer, loaded once per process."""
-    return _load(Path(report.artifacts[tokenizer_record(report).file].uri).parent, config.tokenizer)
+    return _load(
+        Path(report.artifacts[tokenizer_record(report).file].uri).parent,
+        msgspec.json.encode(config.tokenizer.settings()),
+    )
 
 
 @lru_cache(maxsize=2)
-def _load(folder: Path, tokenizer: Any) -> Encoder:
-    loaded: Encoder = tokenizer.load(folder)
-    return loaded
+def _load(folder: Path, settings: bytes) -> Encoder:
+    """Keyed by plain bytes: settings may hold lists, which no cache can look up."""
+    tokenizer = plugins.load("tokenizers", msgspec.json.decode(settings))
+    assert isinstance(tokenizer, Tokenizer)
+    return tokenizer.load(folder)
 
 
 def _names(dtypes: tuple[str, ...]) -> str:

@@ -1,8 +1,8 @@
 """Encoding with a ``tokenizer.json``: Hugging Face ``tokenizers`` is the reference, ``fastokens`` does the work."""
 
 import json
-from itertools import chain
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import Any
 

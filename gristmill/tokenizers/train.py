@@ -69,12 +69,18 @@ class Train(Tokenizer):
         tokenizer, trainer = {"bpe": _bpe, "wordpiece": _wordpiece, "unigram": _unigram}[self.algorithm](
             self, specials, texts
         )
-        tokenizer.train_from_iterator(_each(texts), trainer)
+        try:
+            tokenizer.train_from_iterator(_each(texts), trainer)
+        except Exception as error:  # the library raises nothing more specific
+            raise ConfigError(
+                f"tokenizer.vocab_size: {self.vocab_size}, by algorithm {self.algorithm}: {error}; raise it, or choose "
+                "algorithm: bpe"
+            ) from None
         reached = tokenizer.get_vocab_size()
         if reached > self.vocab_size:
             raise ConfigError(
-                f"tokenizer.vocab_size: {self.vocab_size} is too few for the {reached} entries that the characters of "
-                "the corpus need on their own; raise it, or choose algorithm: bpe"
+                f"tokenizer.vocab_size: {self.vocab_size} is too few for the {reached} entries that single characters "
+                "and special tokens need; raise it"
             )
         document = json.loads(tokenizer.to_str())
         document["added_tokens"] = [token for token in document["added_tokens"] if token["content"] in specials]
@@ -127,8 +133,8 @@ def _wordpiece(settings: Train, specials: list[str], texts: Iterable[list[str]])
 
 def _unigram(settings: Train, specials: list[str], _: object) -> Parts:
     tokenizer = Trained(models.Unigram())
-    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
-    tokenizer.decoder = decoders.Metaspace()
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="never")
+    tokenizer.decoder = decoders.Metaspace(prepend_scheme="never")
     return tokenizer, trainers.UnigramTrainer(
         vocab_size=settings.vocab_size, special_tokens=specials, unk_token=specials[-1], show_progress=False
     )

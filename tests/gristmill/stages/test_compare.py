@@ -64,7 +64,8 @@ def test_another_content_has_another_sample_spread_over_the_piece() -> None:
     assert all(np.histogram(rows, 10, (0, 100_000))[0].min() > 50 for rows in found)
 
 
-def test_a_difference_fails_the_shard_with_the_text_and_both_ids(tmp_path: Path, wrong: None) -> None:
+@pytest.mark.usefixtures("wrong")
+def test_a_difference_fails_the_shard_with_the_text_and_both_ids(tmp_path: Path) -> None:
     texts = [f"document {number}" for number in range(50)]
     write_documents(tmp_path / "in" / "a.jsonl", [*texts, f"{'word ' * 40}{TRIGGER}"])
     with pytest.raises(InputError) as caught:
@@ -78,7 +79,8 @@ def test_a_difference_fails_the_shard_with_the_text_and_both_ids(tmp_path: Path,
     assert not list((tmp_path / "work" / "tokenize").glob("*"))
 
 
-def test_with_fallback_the_reference_encodes_the_shard(tmp_path: Path, wrong: None) -> None:
+@pytest.mark.usefixtures("wrong")
+def test_with_fallback_the_reference_encodes_the_shard(tmp_path: Path) -> None:
     """The bytes must be those of a machine on which the fast library is right, and the manifest must say it."""
     good, bad = [f"good {number}" for number in range(200)], [f"{TRIGGER} {number}" for number in range(70)]
     write_documents(tmp_path / "in" / "0.jsonl", good)
