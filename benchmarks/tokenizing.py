@@ -82,7 +82,7 @@ def speed(done: serial.Ingested, config: PrepareConfig, ranks: str | None) -> No
         "tokenizers, raw loop": measured(few, loaded.encode_reference),
     }
     if ranks is not None:
-        rows["tiktoken, raw loop"] = measured(few, ranked(ranks).encode_reference)
+        rows["tiktoken (gpt2), raw loop"] = measured(few, ranked(ranks).encode_reference)
     for name, speed in rows.items():
         print(f"  {name:46} {speed:7.1f} MB per CPU-second, {speed / stage:6.2f} of the stage")
 
