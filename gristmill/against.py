@@ -16,6 +16,7 @@ from gristmill.stages.layout import layout
 from gristmill.stages.order import order
 from gristmill.stages.pack import pack
 from gristmill.stages.plan import listed
+from gristmill.stages.recall import check_tokenizer_files
 from gristmill.stages.tokenize import tokenize
 from gristmill.types import Artifact, Manifest, PublishedFile, ShardRef, SourceShard, StageReport
 
@@ -25,6 +26,7 @@ def compare(output: str, config: PrepareConfig) -> list[str]:
     archived tokenizer's reference implementation, and compare id by id; a line for every file that differs."""
     place = places.at(output)
     manifest = read_manifest(output)
+    check_tokenizer_files(place, manifest)
     problems = _other_rules(output, manifest, config)
     with tempfile.TemporaryDirectory(prefix="gristmill-verify-") as work:
         execution = config.execution.model_copy(update={"work": work})

@@ -1,5 +1,7 @@
 """The whole job in this process, one stage after the other: for notebooks, small jobs and verification."""
 
+from typing import Any
+
 from gristmill.config import PrepareConfig
 from gristmill.errors import InputError
 from gristmill.stages.clean import clean
@@ -13,6 +15,7 @@ from gristmill.stages.order import order
 from gristmill.stages.pack import pack
 from gristmill.stages.plan import plan
 from gristmill.stages.publish import publish, stand
+from gristmill.stages.publish_tokenizer import check_trained, publish_tokenizer
 from gristmill.stages.recall import earlier_files, earlier_shard, recall
 from gristmill.stages.records import priorities_of, ranks_of
 from gristmill.stages.results import Results
@@ -21,7 +24,7 @@ from gristmill.stages.spans import find_spans, settle, sign_spans, span_ranges, 
 from gristmill.stages.spans import kinds as span_kinds
 from gristmill.stages.tokenize import tokenize
 from gristmill.stages.upload import upload
-from gristmill.stages.vocabulary import vocabulary
+from gristmill.stages.vocabulary import obtain, vocabulary
 from gristmill.types import Manifest, ShardRef, StageReport, Value
 
 
@@ -146,3 +149,11 @@ def prepare(config: PrepareConfig) -> Manifest:
         ),
         config,
     )
+
+
+def train_tokenizer(config: PrepareConfig) -> dict[str, Any]:
+    """Train a tokenizer on what is kept of the input, publish it alone, and return what is said of it."""
+    check_trained(config)
+    planned = plan(config)
+    done = ingest(planned.shards, earlier(planned.generation, config), config)
+    return publish_tokenizer(obtain(done.pieces, done.settled, config), config)

@@ -279,7 +279,7 @@ class TokenizerRecord(Value, frozen=True, kw_only=True):
     """Highest id + 1, added tokens included."""
     eot_id: int | None
     fast_path: str
-    """Library and version that encoded; ``reference`` where it is the reference itself."""
+    """Library and version that encoded, after ``reference: `` where it is the reference itself."""
     documents_compared: int = 0
     documents_different: int = 0
 

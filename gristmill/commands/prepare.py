@@ -63,17 +63,7 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    found.add_argument("config", nargs="?", metavar="CONFIG", help="YAML file that says what to make")
-    found.add_argument("--output", metavar="URI", help="where the data set goes (default: out/<dataset>)")
-    found.add_argument("--work", metavar="URI", help="where stages keep what they made, for resuming (default: work)")
-    found.add_argument("--workers", type=int, metavar="N", help="processes at once (default: one a core)")
-    found.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="set a key of the configuration, dotted for nested ones; VALUE is YAML; may be repeated",
-    )
+    add_request(found)
     found.add_argument(
         "--dry-run", action="store_true", help="show inputs, sizes, disk budget, what is done; run nothing"
     )
@@ -85,16 +75,32 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="make the whole data set anew beside a published one, by these rules: <dataset>-<fingerprint>",
     )
-    found.add_argument("--debug", action="store_true", help="show tracebacks")
     return found
 
 
-class Command:
-    """A checked request."""
+def add_request(parser: argparse.ArgumentParser) -> None:
+    """The arguments that say what to make and where, read by ``configured``."""
+    parser.add_argument("config", nargs="?", metavar="CONFIG", help="YAML file that says what to make")
+    parser.add_argument("--output", metavar="URI", help="where the result goes (default: out/<dataset>)")
+    parser.add_argument("--work", metavar="URI", help="where stages keep what they made, for resuming (default: work)")
+    parser.add_argument("--workers", type=int, metavar="N", help="processes at once (default: one a core)")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="set a key of the configuration, dotted for nested ones; VALUE is YAML; may be repeated",
+    )
+    parser.add_argument("--debug", action="store_true", help="show tracebacks")
 
-    def __init__(self, config: PrepareConfig, debug: bool) -> None:
+
+class Command:
+    """A checked request; ``show`` gets what the flow returns and the configuration, and gives the exit status."""
+
+    def __init__(self, config: PrepareConfig, debug: bool, show: Callable[[Any, PrepareConfig], int]) -> None:
         self._config = config
         self._debug = debug
+        self._show = show
 
     def run(self, flow: Callable[[PrepareConfig], Any]) -> int:
         """Call the flow, then show what it made; returns the exit status."""
@@ -102,10 +108,7 @@ class Command:
 
     def _run(self, flow: Callable[[PrepareConfig], Any]) -> int:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        flow(self._config)
-        manifest = read_manifest(self._config.destination)
-        show(manifest, self._config)
-        return LEFT_OUT if any(shard.error for shard in manifest.source_shards) else 0
+        return self._show(flow(self._config), self._config)
 
 
 def check(arguments: list[str]) -> Command:
@@ -118,21 +121,26 @@ def check(arguments: list[str]) -> Command:
     status = failing_clearly(lambda: _check(options), debug=options.debug)
     if status or options.dry_run or options.explain:
         sys.exit(status)
+    before_prefect(options.debug)
+    return Command(configured(options), options.debug, _show_published)
+
+
+def before_prefect(debug: bool) -> None:
+    """What must be set before Prefect is imported, and what the user is told of the wait."""
     for name, value in PREFECT_DEFAULTS.items():
         os.environ.setdefault(name, value)
     # The console shows the board and, at the end, our own line; Prefect would print a failure's traceback. The run's
     # log keeps it all.
-    os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "ERROR" if options.debug else "CRITICAL")
+    os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "ERROR" if debug else "CRITICAL")
     if not os.environ.get("PREFECT_API_URL"):
         print(
             "Starting Prefect's own server, 10 to 20 s; `prefect server start` and PREFECT_API_URL save this wait.",
             file=sys.stderr,
         )
-    return Command(_config(options), options.debug)
 
 
 def _check(options: argparse.Namespace) -> int:
-    config = _config(options)
+    config = configured(options)
     config.execution.apply()
     if options.explain:
         print("\n".join(explain(config)))
@@ -156,7 +164,8 @@ def _gone(planned: Plan, config: PrepareConfig) -> str:
     return f"{len(planned.removed)} published input shards are gone or were replaced; their documents {what}"
 
 
-def _config(options: argparse.Namespace) -> PrepareConfig:
+def configured(options: argparse.Namespace) -> PrepareConfig:
+    """The configuration that the arguments ask for."""
     settings = dict(_setting(text) for text in options.set)
     if options.output is not None:
         settings["output"] = options.output
@@ -204,6 +213,12 @@ def show_plan(planned: Plan, config: PrepareConfig) -> None:
             if planned.shards
             else "published already: a run would change nothing"
         )
+
+
+def _show_published(_: object, config: PrepareConfig) -> int:
+    manifest = read_manifest(config.destination)
+    show(manifest, config)
+    return LEFT_OUT if any(shard.error for shard in manifest.source_shards) else 0
 
 
 def show(manifest: Manifest, config: PrepareConfig) -> None:

@@ -10,6 +10,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from gristmill import storage
 from gristmill.errors import ConfigError, InputError
 from gristmill.manifest import exists, read_manifest
 from gristmill.places import at, is_remote
@@ -33,6 +34,7 @@ class Windows:
     split: which file of a data set.
     aligned: ``anywhere``, or ``document`` to start every window where a document starts.
     dtype, eot_id, eot_side: of a bare file; a data set's manifest knows them.
+    tokenizer: the file of the tokenizer that the model has; ``ConfigError`` unless the data set's ids are of that one.
 
     Raises ``InputError`` when the file is too short for one window or ends within an id, ``ConfigError`` when there is
     no such file or documents cannot be told.
@@ -49,6 +51,7 @@ class Windows:
         dtype: str = "uint16",
         eot_id: int | None = None,
         eot_side: str = "append",
+        tokenizer: str | Path | None = None,
     ) -> None:
         self.path, self.dtype, self.eot_id, self.eot_side = (
             Path(path),
@@ -61,7 +64,9 @@ class Windows:
         if length < 1:
             raise ConfigError(f"length: {length}; a window has at least one id")
         if is_remote(str(path)) or exists(path):
-            self._open_data_set(str(path), split)
+            self._open_data_set(str(path), split, tokenizer)
+        elif tokenizer is not None:
+            raise ConfigError(f"{self.path}: a bare file does not say which tokenizer made it; give its data set")
         self.length = length
         self._random = np.random.default_rng(seed)
         self._check_size()
@@ -69,8 +74,11 @@ class Windows:
         self._drawn = 0
         self._starts = self._document_starts() if aligned == "document" else None
 
-    def _open_data_set(self, output: str, split: str) -> None:
+    def _open_data_set(self, output: str, split: str, tokenizer: str | Path | None) -> None:
         manifest = read_manifest(output)
+        made = manifest.tokenizer
+        if tokenizer is not None and (own := storage.digest(Path(tokenizer))) != made.sha256:
+            raise ConfigError(f"{tokenizer}: sha256 {own}; the ids were made with {made.file} of sha256 {made.sha256}")
         found = [file for file in manifest.files if file.split == split and file.path.endswith(".bin")]
         if len(found) != 1:
             there = ", ".join(file.path for file in manifest.files)

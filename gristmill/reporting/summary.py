@@ -75,9 +75,15 @@ def _rules(manifest: Manifest) -> list[dict[str, object]]:
 
 
 def warnings(manifest: Manifest) -> list[str]:
-    """A line for each rule that takes more than a rule of its kind should."""
+    """A line for each rule that takes more than a rule of its kind should, and for ids that were not as proven."""
     judged = [row for rule in manifest.rules for row in health(rule.source, [msgspec.structs.asdict(rule)])]
-    return [f"{row['source']}: {row['rule']} {row['warning']}" for row in judged if row["warning"]]
+    found = [f"{row['source']}: {row['rule']} {row['warning']}" for row in judged if row["warning"]]
+    if manifest.tokenizer.documents_different:
+        found.append(
+            f"tokenizer: {manifest.tokenizer.fast_path} and the reference differ on "
+            f"{manifest.tokenizer.documents_different:,} documents compared; the reference encoded their shards"
+        )
+    return found
 
 
 def _losses(manifest: Manifest) -> list[dict[str, object]]:

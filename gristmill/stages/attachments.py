@@ -10,6 +10,7 @@ from gristmill import places, storage
 from gristmill.config import PrepareConfig
 from gristmill.stages.clean import SAMPLES
 from gristmill.stages.results import Results
+from gristmill.stages.vocabulary import report_of_training
 from gristmill.types import AttachedFile, StageReport, file_name
 
 Content = list[Path] | bytes
@@ -25,6 +26,7 @@ def attachments(results: Results, config: PrepareConfig) -> dict[str, Content]:
         **_duplicates(results),
         **_rejected(results),
         **_documents(results),
+        **_training(results.tokenizer),
     }
 
 
@@ -45,6 +47,11 @@ def _documents(results: Results) -> dict[str, Content]:
         ]
         for file in results.layout.files
     }
+
+
+def _training(tokenizer: StageReport) -> dict[str, Content]:
+    page = report_of_training(tokenizer)
+    return {} if page is None else {"report/tokenizer.json": page}
 
 
 def _sidecars(tokenizer: StageReport, config: PrepareConfig) -> dict[str, Content]:

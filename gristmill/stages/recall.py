@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from gristmill import ledger, places, plugins, progress
+from gristmill import ledger, places, plugins, progress, storage
 from gristmill.columns import strings
 from gristmill.config import PrepareConfig
-from gristmill.errors import ConfigError, InputError
+from gristmill.errors import ConfigError, InputError, VerificationError
 from gristmill.manifest import read_manifest
+from gristmill.places import Place
 from gristmill.stages._arrow import DocumentWriter, characters
 from gristmill.stages.verify import format_of
 from gristmill.tokenizers.base import Encoder, Tokenizer
@@ -90,8 +91,21 @@ def recalled_text(name: str, outputs: list[str]) -> str:
     raise InputError(f"{name}: no such document in {', '.join(outputs)}")
 
 
+def check_tokenizer_files(place: Place, manifest: Manifest) -> None:
+    """Raises ``VerificationError`` unless the archived tokenizer is the one that made the ids, byte for byte."""
+    folder = place.folder("tokenizer")
+    for attached in manifest.attachments:
+        if attached.path.startswith("tokenizer/"):
+            path = folder / Path(attached.path).name
+            found = storage.digest(path) if path.is_file() else "missing"
+            if found != attached.sha256:
+                where = place.where(attached.path)
+                raise VerificationError(f"{where}: sha256 {found}; the ids were made with {attached.sha256}")
+
+
 def published_encoder(output: str | Path, manifest: Manifest) -> Encoder:
-    """The tokenizer archived with a data set."""
+    """The tokenizer archived with a data set; raises ``VerificationError`` when another one lies there."""
+    check_tokenizer_files(places.at(output), manifest)
     tokenizer = plugins.load("tokenizers", manifest.config["tokenizer"])
     assert isinstance(tokenizer, Tokenizer)
     return tokenizer.load(places.at(output).folder("tokenizer"))

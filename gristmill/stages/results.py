@@ -55,7 +55,10 @@ def manifest_of(files: list[PublishedFile], results: Results, config: PrepareCon
     for shard in shards:
         dropped.update(shard.dropped)
         quarantined.update(shard.quarantined)
-    compared = sum(report.details["compared"] for report in results.tokenized)
+    compared = {
+        f"documents_{name}": sum(report.details[name] for report in results.tokenized)
+        for name in ("compared", "different")
+    }
     return Manifest(
         manifest_version=VERSION,
         dataset=config.dataset,
@@ -75,7 +78,7 @@ def manifest_of(files: list[PublishedFile], results: Results, config: PrepareCon
         config=config.settings(),
         config_fingerprint=config.fingerprint(),
         config_parts=config.parts(),
-        tokenizer=msgspec.structs.replace(record, documents_compared=compared),
+        tokenizer=msgspec.structs.replace(record, **compared),
         dtype=token_dtype(record.vocab_size).name,
         eot_side={format.kind(): format.eot for format in config.formats},
         totals={

@@ -6,16 +6,15 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-import xxhash
 from pyarrow import ipc
 
 from gristmill import ledger, progress, storage
 from gristmill.config import PrepareConfig
 from gristmill.errors import InputError
 from gristmill.stages import order as ordering
+from gristmill.stages._compare import Check, Mismatch, sample
 from gristmill.stages._kept import Kept, kept
 from gristmill.stages.vocabulary import encoder, tokenizer_record
-from gristmill.tokenizers.base import Encoded, Encoder
 from gristmill.types import StageReport, token_dtype
 
 INDEX = pa.schema(
@@ -32,12 +31,6 @@ INDEX = pa.schema(
 RUN_TOKENS = 1 << 25
 """Ids sorted by bucket at a time: 64 MB as uint16, and as much again while they are reordered."""
 
-SAMPLE_SHARE = 2**64 // 100
-SAMPLE_LEAST = 16
-SAMPLE_LONGEST = 1 << 20
-"""One document in a hundred, by hash, and the first 16 of every piece are encoded by the reference too. It takes 170
-bytes of memory a byte of text, so very long documents are left to the fast library, which takes 15."""
-
 
 def tokenize(
     place: int,
@@ -50,10 +43,11 @@ def tokenize(
 ) -> StageReport:
     """Write ``tokens`` (raw little-endian ids without EOT) and ``index`` (Arrow IPC, ``INDEX``) for the piece
     number ``place``. ``encode_by="reference"`` leaves the fast library out. Validation has the first half of the
-    bucket numbers, train the second.
+    bucket numbers, train the second. ``details`` says how many documents were ``compared`` with the reference, how many
+    were ``different``, and how many ids are ``unknown``.
 
-    Raises ``InputError`` when the fast library and the reference differ on a sampled document or an id is outside the
-    vocabulary.
+    Raises ``InputError`` when the fast library and the reference differ on a sampled document (unless the tokenizer's
+    ``on_mismatch`` is ``fallback``: then the reference encodes the whole piece) or an id is outside the vocabulary.
     """
     determined = {
         "clean": cleaned.fingerprint,
@@ -64,12 +58,24 @@ def tokenize(
         "encode_by": encode_by,
     }
 
+    def attempt(folder: Path, key: str, by: str, different: int) -> StageReport:
+        run = _Run(place, cleaned, decided.details["documents"][place], tokenizer, arranged, config, folder, by)
+        try:
+            for batch in kept(place, cleaned, decided):
+                if batch.rows.size:
+                    run.add(batch)
+        except Mismatch:
+            run.discard()
+            raise
+        return run.report(cleaned, different, key)
+
     def produce(folder: Path, key: str) -> StageReport:
-        run = _Run(place, cleaned, tokenizer, arranged, config, folder, encode_by)
-        for batch in kept(place, cleaned, decided):
-            if batch.rows.size:
-                run.add(batch)
-        return run.report(cleaned, decided.details["documents"][place], key)
+        try:
+            return attempt(folder, key, encode_by, 0)
+        except Mismatch as error:
+            if config.tokenizer.on_mismatch == "fail":
+                raise InputError(f"{cleaned.name}: {error}", error.reason) from None
+            return attempt(folder, key, "reference", error.documents)
 
     return ledger.run(config.execution.work, "tokenize", cleaned.shard, determined, produce)
 
@@ -81,6 +87,7 @@ class _Run:
         self,
         place: int,
         cleaned: StageReport,
+        documents: int,
         tokenizer: StageReport,
         arranged: StageReport,
         config: PrepareConfig,
@@ -88,12 +95,14 @@ class _Run:
         encode_by: str,
     ) -> None:
         self._place = place
+        self._documents = documents
         self._last_shard = cleaned.shard == arranged.details["last_shard"]
         self._config = config
         self._arranged = arranged.details
         self._encoder = encoder(tokenizer, config)
         self._encode = self._encoder.encode if encode_by == "fast" else self._encoder.encode_reference
-        self._check = _Check(self._encoder)
+        compared = sample(documents, config.tokenizer.compare_share, cleaned.fingerprint)
+        self._check = Check(self._encoder, compared if encode_by == "fast" else np.zeros_like(compared))
         self._dtype = token_dtype(tokenizer_record(tokenizer).vocab_size)
         self._first = arranged.details["first"][place]
         self._key_space = config.ordering.key_space(arranged.details["documents"])
@@ -106,6 +115,11 @@ class _Run:
         self._buckets: dict[int, list[int]] = {}
         self._sources: dict[str, list[int]] = {}
         self._dropped: Counter[str] = Counter()
+
+    def discard(self) -> None:
+        """Give up what was written."""
+        self._tokens.discard()
+        self._index.discard()
 
     def add(self, batch: Kept) -> None:
         """Encode a batch of kept documents."""
@@ -193,7 +207,7 @@ class _Run:
         )
         self._pending, self._pending_tokens = [], 0
 
-    def report(self, cleaned: StageReport, documents: int, key: str) -> StageReport:
+    def report(self, cleaned: StageReport, different: int, key: str) -> StageReport:
         self._flush()
         self._index_writer.close()
         self._index.close()
@@ -204,8 +218,8 @@ class _Run:
             shard=cleaned.shard,
             piece=cleaned.piece,
             fingerprint=key,
-            docs_in=documents,
-            docs_out=documents - sum(dropped.values()),
+            docs_in=self._documents,
+            docs_out=self._documents - sum(dropped.values()),
             chars_in=self._characters,
             chars_out=self._characters,
             tokens=self._written,
@@ -214,7 +228,9 @@ class _Run:
             details={
                 "buckets": {str(bucket): counts for bucket, counts in sorted(self._buckets.items())},
                 "sources": self._sources,
-                "compared": self._check.documents,
+                "compared": self._check.compared,
+                "different": different,
+                "unknown": self._check.unknown,
             },
         )
 
@@ -223,55 +239,3 @@ def _add(table: dict[Any, list[int]], name: Any, documents: int, tokens: int) ->
     row = table.setdefault(name, [0, 0])
     row[0] += documents
     row[1] += tokens
-
-
-class _Check:
-    """Compares a sample of documents with the reference, and every id with the vocabulary."""
-
-    def __init__(self, encoder: Encoder) -> None:
-        self._encoder = encoder
-        self._seen = 0
-        self._known: set[str] = set()
-        self.documents = 0
-
-    def add(self, texts: list[str], encoded: Encoded) -> None:
-        if encoded.ids.size and int(encoded.ids.max()) >= self._encoder.vocab_size:
-            raise InputError(
-                f"tokenizer {self._encoder.name}: id {int(encoded.ids.max())} is outside its vocabulary of "
-                f"{self._encoder.vocab_size}; the tokenizer file is inconsistent",
-                "bad_ids",
-            )
-        if self._encoder.drops_unknown:
-            self._check_known(texts)
-        if self._encoder.fast_path == "reference":
-            return
-        chosen = [
-            number
-            for number, text in enumerate(texts)
-            if len(text) <= SAMPLE_LONGEST
-            and (self._seen + number < SAMPLE_LEAST or xxhash.xxh3_64_intdigest(text.encode()) < SAMPLE_SHARE)
-        ]
-        self._seen += len(texts)
-        wanted = self._encoder.encode_reference([texts[number] for number in chosen])
-        for place, number in enumerate(chosen):
-            ours = encoded.ids[encoded.offsets[number] : encoded.offsets[number + 1]]
-            theirs = wanted.ids[wanted.offsets[place] : wanted.offsets[place + 1]]
-            if not np.array_equal(ours, theirs):
-                raise InputError(
-                    f"tokenizer {self._encoder.name}: {self._encoder.fast_path} gives other ids than the reference on "
-                    f"{texts[number][:80]!a}: {ours[:16].tolist()} instead of {theirs[:16].tolist()}",
-                    "bad_ids",
-                )
-        self.documents += len(chosen)
-
-    def _check_known(self, texts: list[str]) -> None:
-        """Every character of every document must leave a trace in its ids."""
-        for text in texts:
-            for character in set(text) - self._known:
-                if not character.isspace() and not len(self._encoder.encode_reference([character]).ids):
-                    raise InputError(
-                        f"tokenizer {self._encoder.name}: it has no id for {character!a} and no unknown token, so the "
-                        "character would be lost; choose a tokenizer that covers the text",
-                        "bad_ids",
-                    )
-                self._known.add(character)

@@ -2,19 +2,17 @@
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
-import xxhash
 
-from gristmill import ledger, places, progress, storage
+from gristmill import ledger, places, storage
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, InputError
 from gristmill.manifest import exists, read_manifest
-from gristmill.stages._kept import kept
+from gristmill.stages._training import Measured, Sample, measure, training_report
 from gristmill.tokenizers.base import Encoder, Tokenizer
 from gristmill.types import Artifact, StageReport, TokenizerRecord, token_dtype
 
@@ -22,6 +20,8 @@ from gristmill.types import Artifact, StageReport, TokenizerRecord, token_dtype
 def check_tokenizer(config: PrepareConfig) -> None:
     """Raises ``ConfigError`` when a tokenizer that is copied cannot be had or does not fit the formats: said before the
     corpus is cleaned."""
+    config.tokenizer.check()
+    config.tokenizer.sample({source.label: 0 for source in config.sources})
     if config.tokenizer.needs_documents:
         if not config.tokenizer.has_eot:
             _check_eot(config.tokenizer.kind(), None, config)
@@ -41,14 +41,22 @@ def check_tokenizer(config: PrepareConfig) -> None:
 
 
 def vocabulary(generation: int, cleaned: list[StageReport], decided: StageReport, config: PrepareConfig) -> StageReport:
-    """Write the tokenizer's files, from the second generation on those of the first; ``details`` holds a
-    ``TokenizerRecord``.
+    """``obtain`` a tokenizer that the formats can hold; from the second generation on that of the first.
 
-    Raises ``InputError`` when no document is left, ``ConfigError`` when a format cannot hold the vocabulary or needs an
-    end-of-text token that is not there.
+
+    Raises ``ConfigError`` when a format cannot hold the vocabulary or needs an end-of-text token that is not there.
     """
-    if generation > 1:
-        return _published(config)
+    report = obtain(cleaned, decided, config) if generation == 1 else _published(config)
+    check_formats(tokenizer_record(report), config)
+    return report
+
+
+def obtain(cleaned: list[StageReport], decided: StageReport, config: PrepareConfig) -> StageReport:
+    """Write the tokenizer's files; ``details`` holds a ``TokenizerRecord`` and, by source, what a tokenizer made from
+    the corpus does with it (``Measured``).
+
+    Raises ``InputError`` when no document is left, ``ConfigError`` when too much is unknown to a trained tokenizer.
+    """
     _check_left(cleaned, decided)
     determined: dict[str, Any] = {"tokenizer": config.tokenizer.identity()}
     if config.tokenizer.needs_documents:
@@ -57,12 +65,16 @@ def vocabulary(generation: int, cleaned: list[StageReport], decided: StageReport
         determined["source"] = config.tokenizer.source_digest()
 
     def produce(folder: Path, key: str) -> StageReport:
-        config.tokenizer.prepare(_sample(cleaned, decided, config), folder)
-        return _report(key, folder, config)
+        if config.tokenizer.needs_documents:
+            sample = Sample(cleaned, decided, config)
+            config.tokenizer.prepare(sample, folder)
+            measured = measure(config.tokenizer.load(folder), sample)
+        else:
+            config.tokenizer.prepare([], folder)
+            measured = {}
+        return _report(key, folder, measured, config)
 
-    report = ledger.run(config.execution.work, "vocabulary", 0, determined, produce)
-    check_formats(tokenizer_record(report), config)
-    return report
+    return ledger.run(config.execution.work, "vocabulary", 0, determined, produce)
 
 
 def _published(config: PrepareConfig) -> StageReport:
@@ -74,15 +86,16 @@ def _published(config: PrepareConfig) -> StageReport:
     def produce(folder: Path, key: str) -> StageReport:
         for path in places.at(config.destination).folder("tokenizer").iterdir():
             storage.write(folder / path.name, path.read_bytes())
-        return _report(key, folder, config)
+        return _report(key, folder, {}, config)
 
     return ledger.run(config.execution.work, "vocabulary", 0, determined, produce)
 
 
-def _report(key: str, folder: Path, config: PrepareConfig) -> StageReport:
+def _report(key: str, folder: Path, measured: dict[str, Measured], config: PrepareConfig) -> StageReport:
     artifacts = _files(folder)
     record = _record(config.tokenizer, folder, artifacts)
-    return StageReport(stage="vocabulary", shard=0, fingerprint=key, artifacts=artifacts, details={"record": record})
+    details = {"record": record, "measured": measured}
+    return StageReport(stage="vocabulary", shard=0, fingerprint=key, artifacts=artifacts, details=details)
 
 
 def _files(folder: Path) -> dict[str, Artifact]:
@@ -116,6 +129,14 @@ def _check_left(cleaned: list[StageReport], decided: StageReport) -> None:
     raise InputError(f"no document is left to publish: {reasons}", "bad_document")
 
 
+def report_of_training(report: StageReport) -> bytes | None:
+    """The page about a tokenizer that was made from the corpus, as JSON; None for one that was copied."""
+    measured = msgspec.convert(report.details["measured"], dict[str, Measured])
+    if not measured:
+        return None
+    return msgspec.json.format(msgspec.json.encode(training_report(tokenizer_record(report), measured)), indent=1)
+
+
 def tokenizer_record(report: StageReport) -> TokenizerRecord:
     """The record in a vocabulary report."""
     return msgspec.convert(report.details["record"], TokenizerRecord)
@@ -139,19 +160,6 @@ def _load(tokenizer: Tokenizer, folder: Path, files: dict[str, Artifact]) -> Enc
         _loaded.clear()
         _loaded[key] = tokenizer.load(folder)
     return _loaded[key]
-
-
-def _sample(cleaned: list[StageReport], decided: StageReport, config: PrepareConfig) -> Iterator[list[str]]:
-    wanted = config.tokenizer.sample()
-    share = 1.0 if wanted is None else min(1.0, wanted / max(1, decided.chars_out))
-    limit = int(share * 2**64)
-    for place, report in enumerate(cleaned):
-        for batch in kept(place, report, decided):
-            texts = batch.documents.column("text").to_pylist()
-            progress.advance(len(texts), batch.documents.column("text").nbytes)
-            if share < 1.0:
-                texts = [text for text in texts if xxhash.xxh3_64_intdigest(text.encode()) < limit]
-            yield texts
 
 
 def _names(dtypes: tuple[str, ...]) -> str:

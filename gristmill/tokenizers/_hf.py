@@ -2,6 +2,7 @@
 
 import json
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ from tokenizers import Tokenizer as Reference
 
 from gristmill import storage
 from gristmill.errors import ConfigError, InputError
-from gristmill.tokenizers.base import Encoded, Encoder
+from gristmill.tokenizers._battery import agree
+from gristmill.tokenizers.base import REFERENCE, Encoded, Encoder
 
 FILE = "tokenizer.json"
 ABOUT = "gristmill.json"
@@ -23,28 +25,10 @@ END_OF_TEXT = ("<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<|eos|>", "
 RARE = ["\u4e2d", "\u0e01", "\U0001f469", "\U0001d504"]
 """Characters that a tokenizer which does not cover everything is likely to lack."""
 
-PROBES = [
-    "",
-    " ",
-    "Hello, world! I'll don't we've it's 'tis",
-    "  leading and   inner \t tabs \n\n\n lines \r\n end  ",
-    "<|endoftext|> <|im_end|> </s> <s> [EOS] [UNK] <unk> <pad> <|padding|>",
-    "def f(x):\n    return x ** 2  # 1234567890 3.14e-10\n",
-    "e\u0301 \u00e9 \ufb01 \u212b \u1e9b\u0323 \uac00 \u1100\u1161",
-    "\u4e2d\u6587\u5206\u8bcd \u65e5\u672c\u8a9e \ud55c\uad6d\uc5b4",
-    "\u0939\u093f\u0928\u094d\u0926\u0940 \u0e44\u0e17\u0e22",
-    "\U0001f469\u200d\U0001f469\u200d\U0001f467 \U0001f1e9\U0001f1ea \u2615\ufe0f \U00020000 \U000e0001 \U0010fffd",
-    "\u00a0\u2003\u2028\u2029\u3000\u200b\ufeff\u0085\u000b\u000c",
-    "\x00\x01\x1f\x7f\x80\x9f",
-    "a" * 3000 + " " * 300 + "\n" * 100 + "=" * 500,
-    "".join(map(chr, range(0x20, 0x250))),
-]
-"""Texts on which tokenizer libraries were seen to differ: contractions, white space runs, specials, NFC, long words."""
 
-
-def archive(folder: Path, document: dict[str, Any], *, name: str, eot: str | None) -> None:
-    """Write ``tokenizer.json`` and what we must know beside it into ``folder``."""
-    storage.write(folder / FILE, json.dumps(document, ensure_ascii=False).encode())
+def archive(folder: Path, content: bytes, *, name: str, eot: str | None) -> None:
+    """Write ``tokenizer.json`` as it stands and what we must know beside it into ``folder``."""
+    storage.write(folder / FILE, content)
     storage.write(folder / ABOUT, json.dumps({"name": name, "eot": eot}).encode())
 
 
@@ -59,7 +43,7 @@ class HuggingFaceEncoder(Encoder):
 
     def __init__(self, folder: Path) -> None:
         about = json.loads((folder / ABOUT).read_text())
-        document = json.loads((folder / FILE).read_text(encoding="utf-8"))
+        document = json.loads((folder / FILE).read_bytes())
         plain = json.dumps({**document, "truncation": None, "padding": None}, ensure_ascii=False)
         self.name = about["name"]
         self._reference = _reference(plain, self.name)
@@ -67,32 +51,33 @@ class HuggingFaceEncoder(Encoder):
         vocabulary = self._reference.get_vocab(with_added_tokens=True)
         self.vocab_size = max(vocabulary.values()) + 1
         self.eot_id = _eot(about["eot"], vocabulary, self.name)
+        self.unk_id = _unknown(document["model"], vocabulary)
         self.drops_unknown = any(not len(self.encode_reference([rare]).ids) for rare in RARE)
-        self._fast = self._proven_fast(plain)
-        self.fast_path = "reference" if self._fast is None else f"fastokens {version('fastokens')}"
+        self._fast = self._proven_fast(plain, [token["content"] for token in document.get("added_tokens") or []])
+        self.fast_path = (
+            f"fastokens {version('fastokens')}" if self._fast else f"{REFERENCE}tokenizers {version('tokenizers')}"
+        )
 
-    def _proven_fast(self, document: str) -> Any:
-        """The fast library if it loads this tokenizer and agrees on every probe, else None."""
+    def _proven_fast(self, document: str, specials: list[str]) -> Any:
+        """The fast library if it loads this tokenizer and agrees on the whole battery, else None."""
         try:
             fast = fastokens.Tokenizer.from_json_str(document)
-            found = _flat(fast.encode_batch_flat(PROBES, add_special_tokens=False, split_special_tokens=True))
+            same = agree(lambda texts: flat(fast, texts), self.encode_reference, specials)
         except (ValueError, RuntimeError):
             return None
-        wanted = self.encode_reference(PROBES)
-        same = np.array_equal(found.ids, wanted.ids) and np.array_equal(found.offsets, wanted.offsets)
         return fast if same else None
 
     def encode(self, texts: list[str]) -> Encoded:
         if self._fast is None:
             return self.encode_reference(texts)
-        return _flat(self._fast.encode_batch_flat(texts, add_special_tokens=False, split_special_tokens=True))
+        return flat(self._fast, texts)
 
     def encode_reference(self, texts: list[str]) -> Encoded:
         assert self._reference.encode_special_tokens
         rows = [encoding.ids for encoding in self._reference.encode_batch_fast(texts, add_special_tokens=False)]
         offsets = np.zeros(len(rows) + 1, np.int64)
         np.cumsum([len(row) for row in rows], out=offsets[1:])
-        ids = np.fromiter((token for row in rows for token in row), np.uint32, int(offsets[-1]))
+        ids = np.fromiter(chain.from_iterable(rows), np.uint32, int(offsets[-1]))
         return Encoded(ids=ids, offsets=offsets)
 
     def decode(self, ids: np.ndarray) -> str:
@@ -106,9 +91,16 @@ def _reference(document: str, name: str) -> Reference:
         raise InputError(f"tokenizer {name}: not a tokenizer.json that can be loaded: {error}") from None
 
 
-def _flat(buffers: tuple[bytes, bytes]) -> Encoded:
-    ids, offsets = buffers
+def flat(fast: Any, texts: list[str]) -> Encoded:
+    """Ids of ``texts`` by a fastokens tokenizer, special-token text as ordinary text; no Python object a token."""
+    ids, offsets = fast.encode_batch_flat(texts, add_special_tokens=False, split_special_tokens=True)
     return Encoded(ids=np.frombuffer(ids, np.uint32), offsets=np.frombuffer(offsets, np.uint64).astype(np.int64))
+
+
+def _unknown(model: dict[str, Any], vocabulary: dict[str, int]) -> int | None:
+    """The id of the unknown token, which WordPiece, WordLevel and BPE name by its text and Unigram by its id."""
+    number = model.get("unk_id", vocabulary.get(model.get("unk_token") or ""))
+    return None if number is None else int(number)
 
 
 def _eot(token: str | None, vocabulary: dict[str, int], name: str) -> int:

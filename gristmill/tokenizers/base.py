@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 
 from gristmill.plugins import Plugin
 from gristmill.types import Value
@@ -19,6 +20,10 @@ class Encoded(Value, frozen=True, kw_only=True):
     """int64, ``texts + 1`` long: the ids of text i are ``ids[offsets[i]:offsets[i + 1]]``."""
 
 
+REFERENCE = "reference: "
+"""How ``fast_path`` begins where no fast library is at work."""
+
+
 class Encoder:
     """A loaded tokenizer. Built in the process that uses it, from the archived folder alone."""
 
@@ -30,10 +35,12 @@ class Encoder:
     """Highest id + 1, added tokens included."""
     eot_id: int | None
     """Id that ends (or starts) a document; None where the vocabulary has none."""
+    unk_id: int | None = None
+    """Id of what the vocabulary does not cover; None where it covers everything."""
     drops_unknown: bool = False
     """True when a character without an id leaves no trace in the ids."""
-    fast_path: str
-    """Library and version that encodes; ``reference`` where it is the reference itself."""
+    fast_path: str = f"{REFERENCE}gristmill"
+    """Library and version that encodes, after ``REFERENCE`` where it is the reference itself."""
 
     def encode(self, texts: list[str]) -> Encoded:
         """Canonical ids, special-token text encoded as ordinary text, no BOS or EOS added."""
@@ -49,7 +56,14 @@ class Encoder:
 
 
 class Tokenizer(Plugin):
-    """Settings of a tokenizer: how to obtain it, and how to load what was archived."""
+    """Settings of a tokenizer: how to obtain it, how to load what was archived, and how its ids are proven."""
+
+    compare_share: float = Field(
+        0.01, ge=0, le=1, description="Share of a shard's documents, 64 at least, that the reference encodes too."
+    )
+    on_mismatch: Literal["fail", "fallback"] = Field(
+        "fail", description="What a shard does when they differ: fail, or be encoded by the reference as a whole."
+    )
 
     has_eot: ClassVar[bool] = True
     """False when its vocabulary never has an end-of-text token."""
@@ -61,12 +75,23 @@ class Tokenizer(Plugin):
         """Identifies the file that it is copied from, for fingerprints; not asked of one made from the corpus."""
         raise NotImplementedError
 
-    def sample(self) -> int | None:
-        """About how many characters of the corpus are enough to make it; None: all."""
-        return None
+    def check(self) -> None:
+        """Raises ``ConfigError`` where something that it needs is not on this machine."""
+
+    def sample(self, characters: dict[str, int]) -> dict[str, float]:
+        """Which share of the documents of each source it is made from, given the characters of each.
+
+        Raises ``ConfigError`` when the settings do not fit these sources.
+        """
+        return dict.fromkeys(characters, 1.0)
+
+    def sample_seed(self) -> int:
+        """Another one gives another sample of the same size."""
+        return 0
 
     def prepare(self, texts: Iterable[list[str]], folder: Path) -> None:
-        """Write the tokenizer's files into ``folder`` (empty, exists). ``texts`` is read only when it is trained."""
+        """Write the tokenizer's files into ``folder`` (empty, exists). ``texts`` is read only when it is trained, and
+        may be read several times."""
         raise NotImplementedError
 
     def load(self, folder: Path) -> Encoder:

@@ -43,7 +43,6 @@ class CharacterEncoder(Encoder):
 
     file = FILE
     eot_id = None
-    fast_path = "reference"
     name = "characters"
 
     def __init__(self, folder: Path) -> None:

@@ -31,13 +31,14 @@ class HuggingFace(Tokenizer):
         return hashlib.sha256(self._content()).hexdigest()
 
     def prepare(self, texts: Iterable[list[str]], folder: Path) -> None:
+        content = self._content()
         try:
-            document = json.loads(self._content())
+            document = json.loads(content)
             if not isinstance(document, dict):
                 raise ValueError(f"expected an object, got {type(document).__name__}")
         except ValueError as error:
             raise InputError(f"tokenizer {self.path or self.name}: not a tokenizer.json: {error}") from None
-        _hf.archive(folder, document, name=self.name or str(self.path), eot=self.eot)
+        _hf.archive(folder, content, name=self.name or str(self.path), eot=self.eot)
 
     def load(self, folder: Path) -> Encoder:
         return _hf.HuggingFaceEncoder(folder)

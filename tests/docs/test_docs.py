@@ -57,7 +57,7 @@ def test_every_configuration_parses(document: dict[str, Any]) -> None:
     assert config.parse(document).dataset
 
 
-@pytest.mark.parametrize("room", ["cleaning", "dedup"])
+@pytest.mark.parametrize("room", ["cleaning", "dedup", "tokenizers"])
 def test_every_kind_has_a_row(room: str) -> None:
     """A kind that no page names is not found by those who need it; one that is gone is looked for in vain."""
     listed = ROW.findall((ROOT / "docs" / f"{room}.md").read_text(encoding="utf-8"))

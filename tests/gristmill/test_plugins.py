@@ -27,6 +27,7 @@ LEAST: dict[str, dict[str, Any]] = {
     "cleaning.model_score": {"backend": "kenlm", "path": "m.arpa", "max": 500},
     "cleaning.python": {"function": "module:function"},
     "tokenizers.huggingface": {"path": "t.json"},
+    "tokenizers.tiktoken": {"path": "t.tiktoken", "encoding": "gpt2"},
 }
 """Settings of kinds whose fields do not do without one another, or do not take any value of their type."""
 
@@ -145,7 +146,7 @@ def test_an_unknown_kind_is_refused_with_the_kinds_there_are(room: str, kind: st
 @pytest.mark.parametrize("settings", ["exact", None, 5, [], {}, {"kind": 5}, {"kind": None}])
 def test_something_that_is_no_plugin_is_refused_with_the_kinds(settings: Any) -> None:
     """``tokenizer: gpt2`` must say what was expected there."""
-    with pytest.raises(ConfigError, match=r"expected a mapping with a kind .*characters, huggingface, train"):
+    with pytest.raises(ConfigError, match=r"expected a mapping with a kind .*bytes, characters, huggingface"):
         plugins.load("tokenizers", settings)
 
 

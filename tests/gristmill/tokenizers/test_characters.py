@@ -55,7 +55,7 @@ def test_there_is_no_end_of_text(tmp_path: Path) -> None:
     """A format that would append one must be refused by the vocabulary stage, which asks this."""
     assert made(tmp_path, [["ab"]]).eot_id is None
     assert Characters.needs_documents
-    assert Characters().sample() is None
+    assert Characters().sample({"web": 10**12}) == {"web": 1.0}
 
 
 @pytest.mark.parametrize("character", ["c", "\u00e9", "\U0001f600", "\U0010ffff"])

@@ -1,0 +1,39 @@
+"""Raw text in, a tokenizer trained on it out: the flow and its command."""
+
+import sys
+
+if __name__ == "__main__":
+    from gristmill.commands import stopping_clearly
+
+    stopping_clearly()  # until the flow runs and handles signals
+
+    # Importing Prefect takes 2 s and starting its server 10 to 20 s; a typo must not wait for either.
+    from gristmill.commands.train_tokenizer import check
+
+    COMMAND = check(sys.argv[1:])
+
+from prefect import flow
+
+from gristmill.config import PrepareConfig
+from tasks.dedup import drop_duplicates
+from tasks.ingest import ingest
+from tasks.plan import plan
+from tasks.run import dated, running
+from tasks.server import with_server
+from tasks.train import publish_tokenizer, train_on
+
+
+@flow(name="train_tokenizer", flow_run_name="tokenizer-{config.dataset}", log_prints=False, persist_result=False)
+def train_tokenizer(config: PrepareConfig = PrepareConfig()) -> dict[str, object]:  # noqa: B008  a frozen value
+    """Plan the input, fetch and clean every shard, drop duplicates, train on what is kept, publish the tokenizer."""
+    config = dated(config)
+    with running(config):
+        planned = plan(config)
+        ingested = ingest(planned, config)
+        dropped = drop_duplicates(ingested, config)
+        trained = train_on(dropped, config)
+        return publish_tokenizer(trained, config)
+
+
+if __name__ == "__main__":
+    sys.exit(COMMAND.run(with_server(train_tokenizer)))

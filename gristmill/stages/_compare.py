@@ -1,0 +1,103 @@
+"""Every id within the vocabulary, every character with an id, and a sample of documents held against the reference."""
+
+import math
+
+import numpy as np
+
+from gristmill.errors import InputError
+from gristmill.tokenizers.base import REFERENCE, Encoded, Encoder
+
+LEAST = 64
+LONGEST = 1 << 18
+"""At least 64 documents of a piece, or all, are compared; of a longer one its first 262,144 characters. Hugging Face
+``tokenizers`` takes 200 bytes of memory a byte of text, and tiktoken gives up on a million blanks in a row."""
+
+EXCERPT = 80
+
+
+class Mismatch(InputError):
+    """The fast library and the reference differ; ``documents`` of the sample so far."""
+
+    def __init__(self, message: str, documents: int) -> None:
+        super().__init__(message, "bad_ids")
+        self.documents = documents
+
+
+def sample(documents: int, share: float, key: str) -> np.ndarray:
+    """bool, ``documents`` long: ``share`` of them, rounded up, and ``LEAST`` where there are so many. ``key`` (hex
+    digits) decides which, so that another content has another sample."""
+    chosen = np.zeros(documents, bool)
+    wanted = min(documents, max(LEAST, math.ceil(share * documents)))
+    chosen[np.random.default_rng(int(key, 16)).permutation(documents)[:wanted]] = True
+    return chosen
+
+
+class Check:
+    """Looks at every batch of a piece. ``chosen``: which documents are compared with the reference, in order."""
+
+    def __init__(self, encoder: Encoder, chosen: np.ndarray) -> None:
+        self._encoder = encoder
+        self._chosen = np.zeros_like(chosen) if encoder.fast_path.startswith(REFERENCE) else chosen
+        self._seen = 0
+        self._known: set[str] = set()
+        self.compared = 0
+        self.unknown = 0
+        """Ids that stand for something that the vocabulary does not cover."""
+
+    def add(self, texts: list[str], encoded: Encoded) -> None:
+        """Raises ``InputError`` for an id outside the vocabulary or a character that would be lost, ``Mismatch`` when
+        a sampled document has other ids by the reference."""
+        if encoded.ids.size and int(encoded.ids.max()) >= self._encoder.vocab_size:
+            raise InputError(
+                f"tokenizer {self._encoder.name}: id {int(encoded.ids.max())} is outside its vocabulary of "
+                f"{self._encoder.vocab_size}; the tokenizer file is inconsistent",
+                "bad_ids",
+            )
+        if self._encoder.unk_id is not None:
+            self.unknown += int(np.count_nonzero(encoded.ids == self._encoder.unk_id))
+        if self._encoder.drops_unknown:
+            self._check_known(texts)
+        chosen = np.flatnonzero(self._chosen[self._seen : self._seen + len(texts)])
+        self._seen += len(texts)
+        if chosen.size:
+            self._compare([texts[number] for number in chosen.tolist()], chosen, encoded)
+
+    def _compare(self, texts: list[str], chosen: np.ndarray, encoded: Encoded) -> None:
+        heads = [text[:LONGEST] for text in texts]
+        wanted = self._encoder.encode_reference(heads)
+        different: list[str] = []
+        for place, (text, head, number) in enumerate(zip(texts, heads, chosen.tolist(), strict=True)):
+            if len(head) < len(text):
+                ours = self._encoder.encode([head]).ids
+            else:
+                ours = encoded.ids[encoded.offsets[number] : encoded.offsets[number + 1]]
+            theirs = wanted.ids[wanted.offsets[place] : wanted.offsets[place + 1]]
+            if not np.array_equal(ours, theirs):
+                different.append(self._difference(head, ours, theirs))
+        self.compared += len(texts)
+        if different:
+            raise Mismatch(different[0], len(different))
+
+    def _difference(self, text: str, ours: np.ndarray, theirs: np.ndarray) -> str:
+        """Where the ids part: the text there, and the ids of both from there."""
+        shorter = min(len(ours), len(theirs))
+        parts = np.flatnonzero(ours[:shorter] != theirs[:shorter])
+        at = int(parts[0]) if parts.size else shorter
+        start = max(0, len(self._encoder.decode(theirs[:at])) - EXCERPT // 4)
+        return (
+            f"tokenizer {self._encoder.name}: {self._encoder.fast_path} gives other ids than the reference from id "
+            f"{at} of a document on, at {text[start : start + EXCERPT]!a}: {ours[at : at + 16].tolist()} instead of "
+            f"{theirs[at : at + 16].tolist()}; tokenizer.on_mismatch: fallback lets the reference encode such shards"
+        )
+
+    def _check_known(self, texts: list[str]) -> None:
+        """Every character of every document must leave a trace in its ids."""
+        for text in texts:
+            for character in set(text) - self._known:
+                if not character.isspace() and not len(self._encoder.encode_reference([character]).ids):
+                    raise InputError(
+                        f"tokenizer {self._encoder.name}: it has no id for {character!a} and no unknown token, so the "
+                        "character would be lost; choose a tokenizer that covers the text",
+                        "bad_ids",
+                    )
+                self._known.add(character)
