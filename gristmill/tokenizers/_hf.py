@@ -1,8 +1,8 @@
 """Encoding with a ``tokenizer.json``: Hugging Face ``tokenizers`` is the reference, ``fastokens`` does the work."""
 
 import json
+from collections.abc import Iterator
 from importlib.metadata import version
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,9 @@ def archive(folder: Path, content: bytes, *, name: str, eot: str | None) -> None
     """Write ``tokenizer.json`` as it stands and what we must know beside it into ``folder``."""
     storage.write(folder / FILE, content)
     storage.write(folder / ABOUT, json.dumps({"name": name, "eot": eot}).encode())
+
+
+GROUP = 1 << 17
 
 
 class HuggingFaceEncoder(Encoder):
@@ -74,14 +77,29 @@ class HuggingFaceEncoder(Encoder):
 
     def encode_reference(self, texts: list[str]) -> Encoded:
         assert self._reference.encode_special_tokens
-        rows = [encoding.ids for encoding in self._reference.encode_batch_fast(texts, add_special_tokens=False)]
-        offsets = np.zeros(len(rows) + 1, np.int64)
-        np.cumsum([len(row) for row in rows], out=offsets[1:])
-        ids = np.fromiter(chain.from_iterable(rows), np.uint32, int(offsets[-1]))
+        rows = [
+            np.array(encoding.ids, np.uint32)
+            for group in _groups(texts)
+            for encoding in self._reference.encode_batch_fast(group, add_special_tokens=False)
+        ]
+        offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
+        ids = np.concatenate([np.empty(0, np.uint32), *rows])
         return Encoded(ids=ids, offsets=offsets)
 
     def decode(self, ids: np.ndarray) -> str:
         return str(self._reference.decode(ids.tolist(), skip_special_tokens=False))
+
+
+def _groups(texts: list[str]) -> Iterator[list[str]]:
+    """The texts in runs of ``GROUP`` characters or of one text: an encoding takes 200 bytes a byte while it lives."""
+    start = length = 0
+    for number, text in enumerate(texts):
+        if length and length + len(text) > GROUP:
+            yield texts[start:number]
+            start, length = number, 0
+        length += len(text)
+    if start < len(texts):
+        yield texts[start:]
 
 
 def _reference(document: str, name: str) -> Reference:
