@@ -122,7 +122,7 @@ def check(arguments: list[str]) -> Command:
     if status or options.dry_run or options.explain:
         sys.exit(status)
     before_prefect(options.debug)
-    return Command(configured(options), options.debug, _show_published)
+    return Command(_asked(options), options.debug, _show_published)
 
 
 def before_prefect(debug: bool) -> None:
@@ -140,7 +140,7 @@ def before_prefect(debug: bool) -> None:
 
 
 def _check(options: argparse.Namespace) -> int:
-    config = configured(options)
+    config = _asked(options)
     config.execution.apply()
     if options.explain:
         print("\n".join(explain(config)))
@@ -173,7 +173,11 @@ def configured(options: argparse.Namespace) -> PrepareConfig:
         settings["execution.work"] = options.work
     if options.workers is not None:
         settings["execution.workers"] = options.workers
-    config = configuration.read(options.config, settings).dated(datetime.date.today())
+    return configuration.read(options.config, settings).dated(datetime.date.today())
+
+
+def _asked(options: argparse.Namespace) -> PrepareConfig:
+    config = configured(options)
     return config.beside() if options.rebuild else config
 
 
