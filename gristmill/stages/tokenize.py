@@ -65,7 +65,8 @@ def tokenize(
     }
 
     def produce(folder: Path, key: str) -> StageReport:
-        run = _Run(place, cleaned, tokenizer, arranged, config, folder, encode_by)
+        found, dtype = encoder(tokenizer, config), token_dtype(tokenizer_record(tokenizer).vocab_size)
+        run = Run(place, cleaned, found, dtype, arranged, config, folder, encode_by)
         for batch in kept(place, cleaned, decided):
             if batch.rows.size:
                 run.add(batch)
@@ -74,14 +75,15 @@ def tokenize(
     return ledger.run(config.execution.work, "tokenize", cleaned.shard, determined, produce)
 
 
-class _Run:
-    """Documents encoded so far, and the files they go to."""
+class Run:
+    """Documents encoded so far, and the files they go to: ``tokens`` of the type ``dtype``, and ``index``."""
 
     def __init__(
         self,
         place: int,
         cleaned: StageReport,
-        tokenizer: StageReport,
+        encoder: Encoder,
+        dtype: np.dtype,
         arranged: StageReport,
         config: PrepareConfig,
         folder: Path,
@@ -91,10 +93,9 @@ class _Run:
         self._last_shard = cleaned.shard == arranged.details["last_shard"]
         self._config = config
         self._arranged = arranged.details
-        self._encoder = encoder(tokenizer, config)
-        self._encode = self._encoder.encode if encode_by == "fast" else self._encoder.encode_reference
-        self._check = _Check(self._encoder)
-        self._dtype = token_dtype(tokenizer_record(tokenizer).vocab_size)
+        self._encode = encoder.encode if encode_by == "fast" else encoder.encode_reference
+        self._check = _Check(encoder)
+        self._dtype = dtype
         self._first = arranged.details["first"][place]
         self._key_space = config.ordering.key_space(arranged.details["documents"])
         self._bounds = ordering.bucket_bounds(arranged.details["buckets"], self._key_space)

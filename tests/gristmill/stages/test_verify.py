@@ -161,7 +161,7 @@ def test_an_id_out_of_range_is_named_by_its_byte(output: Path) -> None:
     ids = np.fromfile(path, "<u2")
     ids[[1000, 2000]] = 257
     rewritten(output, "nanogpt/train.bin", ids)
-    assert f"{path}: byte 2000: id 257; expected less than 257" in problems(output)
+    assert f"{path}: id number 1000: 257; expected less than 257" in problems(output)
 
 
 def test_a_missing_end_of_text_is_found(output: Path) -> None:
