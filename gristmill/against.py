@@ -1,5 +1,6 @@
 """Make the tokens again from the input, with the reference tokenizer, and compare them with what was published."""
 
+import itertools
 import tempfile
 from pathlib import Path
 
@@ -9,15 +10,16 @@ from msgspec.structs import replace
 from gristmill import places, serial
 from gristmill.config import PrepareConfig
 from gristmill.errors import InputError
+from gristmill.formats.base import raw_blocks
 from gristmill.manifest import read_manifest
 from gristmill.places import Place
 from gristmill.stages.generations import Earlier
 from gristmill.stages.layout import layout
 from gristmill.stages.order import order
-from gristmill.stages.pack import pack
 from gristmill.stages.plan import listed
 from gristmill.stages.recall import check_tokenizer_files
 from gristmill.stages.tokenize import tokenize
+from gristmill.stages.verify import format_of
 from gristmill.types import Artifact, Manifest, PublishedFile, ShardRef, SourceShard, StageReport
 
 
@@ -33,7 +35,7 @@ def compare(output: str, config: PrepareConfig) -> list[str]:
         expected = _expected(place, manifest, config.model_copy(update={"execution": execution}))
         for file in manifest.files:
             with place.fresh(file.path) as path:
-                problems += _difference(path, file, expected.get(file.path, []), np.dtype(manifest.dtype))
+                problems += _difference(path, file, expected.get(file.path, []), manifest)
         problems += [
             f"{place.where(path)}: missing; the input gives it"
             for path in expected.keys() - {f.path for f in manifest.files}
@@ -91,38 +93,37 @@ def _files(
         tokenize(number, report, done.settled, tokenizer, arranged, config, "reference")
         for number, report in enumerate(done.pieces)
     ]
-    planned = layout(generation, tokenized, arranged, config)
-    packed = [pack(piece, tokenized, tokenizer, config) for piece in planned.pieces]
+    spelled = serial.spell(done.pieces, tokenized, done.settled, arranged, config)
+    planned = layout(generation, tokenized, spelled, arranged, config)
+    packed = serial.packed(planned, tokenized, spelled, tokenizer, config)
     return {
         f"{file.format}/{file.path}": [places.here(packed[number].artifacts["tokens"]) for number in file.pieces]
         for file in planned.files
     }
 
 
-def _difference(path: Path, file: PublishedFile, pieces: list[Path], dtype: np.dtype) -> list[str]:
+def _difference(path: Path, file: PublishedFile, pieces: list[Path], manifest: Manifest) -> list[str]:
     """The first id at which a published file is not what its pieces say."""
-    item = dtype.itemsize
-    header = file.bytes - file.tokens * item
+    format, vocab_size = format_of(manifest, file.format), manifest.tokenizer.vocab_size
+    blocks = format.blocks(path, format.dtype(vocab_size))
+    rest = np.empty(0, np.int64)
     position = 0
-    with path.open("rb") as published:
-        published.seek(header)
-        for piece in pieces:
-            with piece.open("rb") as wanted_file:
-                while wanted := wanted_file.read(4 << 20):
-                    found = published.read(len(wanted))
-                    if found != wanted:
-                        return [_first(path, header, position, found, wanted, dtype)]
-                    position += len(wanted) // item
-        rest = published.read()
-    return [f"{path}: id {position}: {len(rest)} bytes more than the input gives"] if rest else []
+    for wanted in itertools.chain.from_iterable(raw_blocks(piece, format.packed(vocab_size)) for piece in pieces):
+        found = [rest]
+        while sum(map(len, found)) < len(wanted) and (block := next(blocks, None)) is not None:
+            found.append(block)
+        ids = np.concatenate(found)
+        if not np.array_equal(ids[: len(wanted)], wanted):
+            return [_first(path, position, ids, wanted)]
+        position += len(wanted)
+        rest = ids[len(wanted) :]
+    more = len(rest) + sum(map(len, blocks))
+    return [f"{path}: id {position}: {more} ids more than the input gives"] if more else []
 
 
-def _first(path: Path, header: int, position: int, found: bytes, wanted: bytes, dtype: np.dtype) -> str:
-    ours = np.frombuffer(found[: len(found) // dtype.itemsize * dtype.itemsize], dtype)
-    theirs = np.frombuffer(wanted, dtype)
+def _first(path: Path, position: int, ours: np.ndarray, theirs: np.ndarray) -> str:
     shorter = min(len(ours), len(theirs))
     differs = np.flatnonzero(ours[:shorter] != theirs[:shorter])
     at = int(differs[0]) if differs.size else shorter
-    byte = header + (position + at) * dtype.itemsize
     met = f"{ours[at]}" if at < len(ours) else "the end of the file"
-    return f"{path}: id {position + at} (byte {byte}): {met}; expected {theirs[at]}"
+    return f"{path}: id {position + at}: {met}; expected {theirs[at]}"

@@ -161,6 +161,11 @@ class PrepareConfig(BaseModel):
         """The format of this kind."""
         return next(format for format in self.formats if format.kind() == kind)
 
+    @property
+    def holds_text(self) -> bool:
+        """Whether a format holds the cleaned text."""
+        return any(format.holds == "text" for format in self.formats)
+
     def rules(self, label: str) -> list[Cleaner]:
         """The cleaners in force for a source, with the values that its genre gives."""
         own = self.source(label).cleaning

@@ -23,13 +23,15 @@ class Recount(Value, frozen=True, kw_only=True):
 
 
 def recount(blocks: Iterator[np.ndarray], *, eot_id: int | None, eot_side: str, boundaries: list[Boundary]) -> Recount:
-    """Count ids, EOTs and the highest id of a file's ``blocks`` in one pass, and look at each boundary."""
+    """Count ids, EOTs and the highest id of a file's ``blocks`` in one pass, and look at each boundary. The first is
+    the first document that starts in the file: where ids stand before it, the EOT that ends them is none of its own."""
     marks = np.array([boundary.token for boundary in boundaries], np.int64)
     ordinals = np.array([boundary.document for boundary in boundaries], np.int64)
     tokens = eos = 0
     max_id = -1
     wrong: list[int] = []
     before = True  # a document may start at 0
+    begun = int(eot_side == "append" and len(marks) > 0 and marks[0] > 0)
     for block in blocks:
         ends = block == eot_id if eot_id is not None else np.zeros(len(block), bool)
         low, high = np.searchsorted(marks, [tokens, tokens + len(block)])
@@ -38,7 +40,7 @@ def recount(blocks: Iterator[np.ndarray], *, eot_id: int | None, eot_side: str, 
                 at = int(marks[number] - tokens)
                 seen = eos + int(np.count_nonzero(ends[:at]))
                 starts = bool(ends[at]) if eot_side == "prepend" else (bool(ends[at - 1]) if at else before)
-                if not starts or seen != ordinals[number]:
+                if not starts or seen - begun != ordinals[number]:
                     wrong.append(number)
         if len(block):
             max_id = max(max_id, int(block.max()))

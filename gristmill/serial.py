@@ -22,10 +22,11 @@ from gristmill.stages.results import Results
 from gristmill.stages.sign import sign
 from gristmill.stages.spans import find_spans, settle, sign_spans, span_ranges, trim
 from gristmill.stages.spans import kinds as span_kinds
+from gristmill.stages.texts import texts
 from gristmill.stages.tokenize import tokenize
 from gristmill.stages.upload import upload
 from gristmill.stages.vocabulary import obtain, vocabulary
-from gristmill.types import Manifest, ShardRef, StageReport, Value
+from gristmill.types import Layout, Manifest, ShardRef, StageReport, Value
 
 
 class Ingested(Value, frozen=True, kw_only=True):
@@ -110,6 +111,34 @@ def _trimmed(
     ]
 
 
+def spell(
+    pieces: list[StageReport],
+    tokenized: list[StageReport],
+    settled: StageReport,
+    arranged: StageReport,
+    config: PrepareConfig,
+) -> list[StageReport]:
+    """The texts of the pieces, where a format holds text."""
+    if not config.holds_text:
+        return []
+    pairs = zip(pieces, tokenized, strict=True)
+    return [texts(place, report, settled, ids, arranged, config) for place, (report, ids) in enumerate(pairs)]
+
+
+def packed(
+    laid: Layout,
+    tokenized: list[StageReport],
+    spelled: list[StageReport],
+    tokenizer: StageReport,
+    config: PrepareConfig,
+) -> list[StageReport]:
+    """Every piece of the files to publish."""
+    return [
+        pack(piece, spelled if config.format(piece.format).holds == "text" else tokenized, tokenizer, config)
+        for piece in laid.pieces
+    ]
+
+
 def prepare(config: PrepareConfig) -> Manifest:
     """Make the data set that ``config`` describes and return its manifest; the flow gives the same bytes."""
     config.execution.apply()
@@ -123,10 +152,11 @@ def prepare(config: PrepareConfig) -> Manifest:
     tokenized = [
         tokenize(place, report, done.settled, tokenizer, arranged, config) for place, report in enumerate(done.pieces)
     ]
-    laid = layout(planned.generation, tokenized, arranged, config)
-    packed = [pack(piece, tokenized, tokenizer, config) for piece in laid.pieces]
+    spelled = spell(done.pieces, tokenized, done.settled, arranged, config)
+    laid = layout(planned.generation, tokenized, spelled, arranged, config)
+    pieces = packed(laid, tokenized, spelled, tokenizer, config)
     uploaded = [
-        upload(planned.generation, file, [packed[number] for number in file.pieces], tokenizer, config)
+        upload(planned.generation, file, [pieces[number] for number in file.pieces], tokenizer, config)
         for file in laid.files
     ]
     return publish(
@@ -142,8 +172,9 @@ def prepare(config: PrepareConfig) -> Manifest:
             trimmed=done.trimmed,
             tokenizer=tokenizer,
             tokenized=tokenized,
+            texts=spelled,
             layout=laid,
-            packed=packed,
+            packed=pieces,
             uploaded=uploaded,
             failed=done.failed,
         ),

@@ -30,6 +30,10 @@ class Value(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Base of the frozen, keyword-only records below."""
 
 
+DOCUMENT = np.dtype([("shard", "<u4"), ("length", "<u4")])
+"""A document in publishing order: its input shard, and its ids without EOT."""
+
+
 class ShardRef(Value, frozen=True, kw_only=True):
     """One unit of input: a file, a byte range of a plain file, or a run of parquet row groups."""
 
@@ -194,6 +198,8 @@ class Layout(Value, frozen=True, kw_only=True):
 
     files: list[PlannedFile]
     pieces: list[Piece]
+    rest: dict[str, int]
+    """Per format: ids at the ends of its streams that are in no file, where it takes whole samples only."""
 
 
 class PublishedFile(Value, frozen=True, kw_only=True):
@@ -209,7 +215,7 @@ class PublishedFile(Value, frozen=True, kw_only=True):
     documents: int
     """Documents in the file; one cut by a character split counts on both sides."""
     tokens: int
-    """Ids in the file, EOS included."""
+    """Ids in the file, EOS included; of a format that holds text, its bytes in UTF-8."""
     eos: int
     max_id: int
     block_bytes: int

@@ -25,8 +25,12 @@ def pack(piece: Piece, tokenized: Reports, tokenizer: StageReport, config: Prepa
 
 def pack_pieces(tokenized: Tokenized, config: PrepareConfig) -> Packed:
     """All counts are known: lay out every output file, then fan out over the pieces."""
-    planned = layout(tokenized.generation, tokenized.shards, tokenized.arranged, config)
+    planned = layout(tokenized.generation, tokenized.shards, tokenized.texts, tokenized.arranged, config)
     watch.board.begin("pack", len(planned.pieces))
-    common = {"tokenized": Reports(reports=tokenized.shards), "tokenizer": tokenized.tokenizer, "config": config}
-    pieces = all_done(pack, [{"piece": piece, **common} for piece in planned.pieces], config)
+    common = {"tokenizer": tokenized.tokenizer, "config": config}
+    held = {"tokens": Reports(reports=tokenized.shards), "text": Reports(reports=tokenized.texts)}
+    calls = [
+        {"piece": piece, "tokenized": held[config.format(piece.format).holds], **common} for piece in planned.pieces
+    ]
+    pieces = all_done(pack, calls, config)
     return Packed(layout=planned, pieces=pieces)

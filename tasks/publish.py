@@ -41,6 +41,7 @@ def publish(
             trimmed=dropped.trimmed,
             tokenizer=tokenized.tokenizer,
             tokenized=tokenized.shards,
+            texts=tokenized.texts,
             layout=packed.layout,
             packed=packed.pieces,
             uploaded=uploaded,

@@ -4,6 +4,7 @@ from prefect import task
 
 from gristmill.config import PrepareConfig
 from gristmill.stages import order as ordering
+from gristmill.stages import texts as texts_stage
 from gristmill.stages import tokenize as stage
 from gristmill.stages import vocabulary as vocabularies
 from gristmill.types import StageReport, Value
@@ -18,6 +19,8 @@ class Tokenized(Value, frozen=True, kw_only=True):
     tokenizer: StageReport
     arranged: StageReport
     shards: list[StageReport]
+    texts: list[StageReport]
+    """The same documents as bytes of their text; empty where no format holds it."""
 
 
 @task(name="vocabulary", task_run_name="vocabulary", tags={"vocabulary", "tokenize"}, **OPTIONS)
@@ -61,6 +64,28 @@ def tokenize(
     )
 
 
+@task(name="texts", task_run_name="texts-{cleaned.name}", tags={"tokenize"}, **OPTIONS)
+def texts(
+    place: int,
+    cleaned: StageReport,
+    decided: StageReport,
+    tokenized: StageReport,
+    arranged: StageReport,
+    config: PrepareConfig,
+) -> StageReport:
+    """Group the text of one piece, for formats that hold it."""
+    return in_worker(
+        "texts",
+        texts_stage.texts,
+        config,
+        place=place,
+        cleaned=cleaned,
+        decided=decided,
+        tokenized=tokenized,
+        arranged=arranged,
+    )
+
+
 def tokenize_shards(dropped: Deduplicated, config: PrepareConfig) -> Tokenized:
     """Fan out over the pieces that are left."""
     pieces, settled = Reports(reports=dropped.pieces), dropped.settled
@@ -78,4 +103,19 @@ def tokenize_shards(dropped: Deduplicated, config: PrepareConfig) -> Tokenized:
     common |= {"tokenizer": tokenizer, "arranged": arranged}
     calls = [{"place": place, "cleaned": cleaned, **common} for place, cleaned in enumerate(dropped.pieces)]
     shards = all_done(tokenize, calls, config)
-    return Tokenized(generation=dropped.generation, tokenizer=tokenizer, arranged=arranged, shards=shards)
+    spelled = _spelled(dropped, shards, arranged, config) if config.holds_text else []
+    return Tokenized(
+        generation=dropped.generation, tokenizer=tokenizer, arranged=arranged, shards=shards, texts=spelled
+    )
+
+
+def _spelled(
+    dropped: Deduplicated, shards: list[StageReport], arranged: StageReport, config: PrepareConfig
+) -> list[StageReport]:
+    watch.board.begin("texts", len(shards))
+    common = {"decided": dropped.settled, "arranged": arranged, "config": config}
+    pairs = zip(dropped.pieces, shards, strict=True)
+    calls = [
+        {"place": place, "cleaned": cleaned, "tokenized": ids, **common} for place, (cleaned, ids) in enumerate(pairs)
+    ]
+    return all_done(texts, calls, config)

@@ -7,10 +7,9 @@ from typing import ClassVar
 import numpy as np
 from pydantic import Field
 
-from gristmill.errors import VerificationError
-from gristmill.formats.base import EotSide, Format, OutputFile
-
-BLOCK_TOKENS = 1 << 21
+from gristmill.formats._files import checked_blocks
+from gristmill.formats.base import DataSet, EotSide, Format, OutputFile, Stream
+from gristmill.types import file_name
 
 
 class NanoGPT(Format):
@@ -23,18 +22,25 @@ class NanoGPT(Format):
 
     eot: EotSide = Field("append", description="append (OpenWebText) or none (the Shakespeare examples).")
 
-    def files(self, lengths: dict[str, int]) -> list[OutputFile]:
-        return [OutputFile(path=f"{split}.bin", split=split, start=0, stop=length) for split, length in lengths.items()]
+    def files(self, streams: dict[str, Stream], generation: int) -> list[OutputFile]:
+        return [
+            OutputFile(path=file_name(f"{split}.bin", generation), split=split, start=0, stop=stream.length)
+            for split, stream in streams.items()
+        ]
 
-    def sidecars(self, tokenizer: Path) -> dict[str, bytes]:
-        """``meta.pkl`` for a character vocabulary: ``train.py`` takes the vocabulary size and decoding from it."""
-        meta = tokenizer / "meta.pkl"
-        return {"meta.pkl": meta.read_bytes()} if meta.exists() else {}
+    def sidecars(self, data: DataSet) -> dict[str, bytes]:
+        """``meta.pkl`` for a character vocabulary: ``train.py`` takes the vocabulary size and decoding from it. And a
+        configuration file; ``train.py`` knows ``train.bin`` alone, so it speaks of the first generation."""
+        meta = data.archive / "meta.pkl"
+        found = {"meta.pkl": meta.read_bytes()} if meta.exists() else {}
+        return {**found, "config.py": CONFIG.format(name=data.name).encode()}
 
     def blocks(self, path: Path, dtype: np.dtype) -> Iterator[np.ndarray]:
-        size = path.stat().st_size
-        if size % dtype.itemsize:
-            raise VerificationError(f"{path}: {size} bytes is no whole number of {dtype.name} tokens; the file is cut")
-        with path.open("rb") as file:
-            while data := file.read(BLOCK_TOKENS * dtype.itemsize):
-                yield np.frombuffer(data, dtype)
+        return checked_blocks(path, dtype)
+
+
+CONFIG = """\
+# For nanoGPT: link this folder as data/{name} there, then: python train.py data/{name}/config.py
+dataset = {name!r}
+out_dir = 'out-' + dataset
+"""

@@ -8,20 +8,22 @@ import msgspec
 
 from gristmill import places, storage
 from gristmill.config import PrepareConfig
+from gristmill.formats.base import DataSet
 from gristmill.stages.clean import SAMPLES
 from gristmill.stages.results import Results
 from gristmill.stages.vocabulary import report_of_training
-from gristmill.types import AttachedFile, StageReport, file_name
+from gristmill.types import AttachedFile, Manifest, StageReport, file_name
 
 Content = list[Path] | bytes
 """What a file is to hold: bytes, or those of files of the work area."""
 
 
-def attachments(results: Results, config: PrepareConfig) -> dict[str, Content]:
-    """Every further file of the generation by its path in the output."""
+def attachments(results: Results, manifest: Manifest, config: PrepareConfig) -> dict[str, Content]:
+    """Every further file of the generation by its path in the output; ``manifest`` lists the token files."""
     return {
         **{f"tokenizer/{name}": [places.here(artifact)] for name, artifact in results.tokenizer.artifacts.items()},
-        **_sidecars(results.tokenizer, config),
+        **_companions(results),
+        **_sidecars(results, manifest, config),
         **_quarantine(results.fetched),
         **_duplicates(results),
         **_rejected(results),
@@ -54,11 +56,31 @@ def _training(tokenizer: StageReport) -> dict[str, Content]:
     return {} if page is None else {"report/tokenizer.json": page}
 
 
-def _sidecars(tokenizer: StageReport, config: PrepareConfig) -> dict[str, Content]:
-    folder = next(places.here(artifact) for artifact in tokenizer.artifacts.values()).parent
+def _companions(results: Results) -> dict[str, Content]:
+    """What stands beside token files."""
     return {
-        f"{format.kind()}/{name}": data for format in config.formats for name, data in format.sidecars(folder).items()
+        f"{file.format}/{name}": [places.here(report.artifacts[key])]
+        for file, report in zip(results.layout.files, results.uploaded, strict=True)
+        for key, name in report.details["companions"].items()
     }
+
+
+def _sidecars(results: Results, manifest: Manifest, config: PrepareConfig) -> dict[str, Content]:
+    archive = next(places.here(artifact) for artifact in results.tokenizer.artifacts.values()).parent
+    found: dict[str, Content] = {}
+    for format in config.formats:
+        kind = format.kind()
+        files = [file for file in manifest.files if file.format == kind and file.generation <= results.generation]
+        about = DataSet(
+            name=config.dataset,
+            folder=places.absolute(places.at(config.destination).where(kind)),
+            generation=results.generation,
+            files=files,
+            tokenizer=manifest.tokenizer,
+            archive=archive,
+        )
+        found |= {f"{kind}/{name}": data for name, data in format.sidecars(about).items() if files}
+    return found
 
 
 def _quarantine(fetched: list[StageReport]) -> dict[str, Content]:

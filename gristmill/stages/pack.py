@@ -11,18 +11,15 @@ from gristmill import ledger, places, progress, storage
 from gristmill.config import PrepareConfig
 from gristmill.formats.base import Format
 from gristmill.stages.vocabulary import tokenizer_record
-from gristmill.types import Boundary, Piece, StageReport, token_dtype
+from gristmill.types import DOCUMENT, Boundary, Piece, StageReport
 
 WRITE_DOCUMENTS = 4096
 """Documents joined before they are written; at a few kB each about 10 MB."""
 
 BOUNDARY_EVERY = 1000
 
-DOCUMENT = np.dtype([("shard", "<u4"), ("length", "<u4")])
-"""A document in publishing order: its input shard, and its ids without EOT."""
 
-
-class _Members:
+class Members:
     """Documents of a bucket in publishing order: which shard's ids, where, how many."""
 
     def __init__(self, shard: np.ndarray, offset: np.ndarray, length: np.ndarray) -> None:
@@ -31,7 +28,8 @@ class _Members:
 
 def pack(piece: Piece, tokenized: list[StageReport], tokenizer: StageReport, config: PrepareConfig) -> StageReport:
     """Write ``tokens``: ids ``piece.start .. piece.stop`` of the bucket's stream, EOT included; ``documents``, a
-    ``DOCUMENT`` for each that starts in it. ``details`` holds some ``boundaries`` relative to it."""
+    ``DOCUMENT`` for each that starts in it. ``details`` holds some ``boundaries`` relative to it, and how many EOTs it
+    has: a document that is cut has its own on one side. ``tokenized``: for a format that holds text, the texts."""
     format = config.format(piece.format)
     determined = {
         "tokens": [[report.shard, report.fingerprint] for report in tokenized],
@@ -42,19 +40,19 @@ def pack(piece: Piece, tokenized: list[StageReport], tokenizer: StageReport, con
 
     def produce(folder: Path, key: str) -> StageReport:
         record = tokenizer_record(tokenizer)
-        dtype = token_dtype(record.vocab_size)
-        members = _members(piece.bucket, tokenized)
+        dtype = format.packed(record.vocab_size)
+        found = members(piece.bucket, tokenized)
         eot = b"" if format.eot == "none" else np.array([record.eot_id], dtype).tobytes()
-        starts = _starts(members, len(eot) // dtype.itemsize)
+        starts = starts_of(found, len(eot) // dtype.itemsize)
         with storage.Writer(folder / "tokens") as out:
-            for block in _stream(members, tokenized, format, dtype, eot, piece, starts):
+            for block in _stream(found, tokenized, format, dtype, eot, piece, starts):
                 out.write(block)
                 progress.advance(0, block.nbytes)
         inside = starts[(starts >= piece.start) & (starts < piece.stop)] - piece.start
         boundaries = [
             Boundary(document=number, token=int(inside[number])) for number in range(0, len(inside), BOUNDARY_EVERY)
         ]
-        documents = _documents(members, slice(*np.searchsorted(starts, [piece.start, piece.stop])), tokenized)
+        documents = _documents(found, slice(*np.searchsorted(starts, [piece.start, piece.stop])), tokenized)
         return StageReport(
             stage="pack",
             shard=piece.index,
@@ -66,13 +64,16 @@ def pack(piece: Piece, tokenized: list[StageReport], tokenizer: StageReport, con
                 "tokens": out.artifact,
                 "documents": storage.write(folder / "documents", documents.tobytes()),
             },
-            details={"boundaries": msgspec.to_builtins(boundaries)},
+            details={
+                "boundaries": msgspec.to_builtins(boundaries),
+                "eos": _eos(found, starts, piece, format) if eot else 0,
+            },
         )
 
     return ledger.run(config.execution.work, "pack", piece.index, determined, produce)
 
 
-def _members(bucket: int, tokenized: list[StageReport]) -> _Members:
+def members(bucket: int, tokenized: list[StageReport]) -> Members:
     """The bucket's documents of all shards, ordered by key, then shard, then place in the shard's order."""
     columns: list[list[np.ndarray]] = [[], [], [], [], []]
     for place, report in enumerate(tokenized):
@@ -86,25 +87,31 @@ def _members(bucket: int, tokenized: list[StageReport]) -> _Members:
                 columns[4].append(np.full(stop - start, place, np.uint32))
     key, row, offset, length, shard = (np.concatenate(parts) for parts in columns)
     order = np.lexsort((offset, row, shard, key))
-    return _Members(shard[order], offset[order].astype(np.int64), length[order].astype(np.int64))
+    return Members(shard[order], offset[order].astype(np.int64), length[order].astype(np.int64))
 
 
-def _documents(members: _Members, chosen: slice, tokenized: list[StageReport]) -> np.ndarray:
+def _documents(members: Members, chosen: slice, tokenized: list[StageReport]) -> np.ndarray:
     shard_of = np.array([report.shard for report in tokenized], np.uint32)
     found = np.empty(len(members.shard[chosen]), DOCUMENT)
     found["shard"], found["length"] = shard_of[members.shard[chosen]], members.length[chosen]
     return found
 
 
-def _starts(members: _Members, eot: int) -> np.ndarray:
+def starts_of(members: Members, eot: int) -> np.ndarray:
     """Where each document starts in the bucket's stream, in ids, a prepended EOT included."""
     sizes = members.length + eot
     starts: np.ndarray = np.cumsum(sizes) - sizes
     return starts
 
 
+def _eos(members: Members, starts: np.ndarray, piece: Piece, format: Format) -> int:
+    """How many EOTs lie in the piece."""
+    places = starts if format.eot == "prepend" else starts + members.length
+    return int(np.count_nonzero((places >= piece.start) & (places < piece.stop)))
+
+
 def _stream(
-    members: _Members,
+    members: Members,
     tokenized: list[StageReport],
     format: Format,
     dtype: np.dtype,

@@ -31,7 +31,7 @@ def publish(results: Results, config: PrepareConfig) -> Manifest:
     added = manifest_of(files, results, config)
     manifest = added if before is None else joined(before, added)
     _check_there(results)
-    return _finished(manifest, before, results.removed, attachments(results, config), config)
+    return _finished(manifest, before, results.removed, attachments(results, manifest, config), config)
 
 
 def _finished(
@@ -77,7 +77,7 @@ def _again(before: Manifest, files: list[PublishedFile], results: Results, confi
             "choose another --output"
         )
     wanted = {entry.path: entry for entry in before.attachments}
-    further = {path: content for path, content in attachments(results, config).items() if path in wanted}
+    further = {path: content for path, content in attachments(results, before, config).items() if path in wanted}
     for path, content in further.items():
         if attached(path, content) != wanted[path]:
             raise ConfigError(f"{config.destination}: {path} is finished and was made from other input")
@@ -115,13 +115,17 @@ def _check_there(results: Results) -> None:
 
 
 def _check_counts(files: list[PublishedFile], results: Results, config: PrepareConfig) -> None:
-    # Not docs_out: a document that a character split cuts ends in both files.
-    documents = sum(count for report in results.tokenized for count, _ in report.details["buckets"].values())
-    tokens = sum(report.tokens for report in results.tokenized)
     for format in config.formats:
+        reports = results.texts if format.holds == "text" else results.tokenized
+        # Not docs_out: a document that a character split cuts ends in both files.
+        documents = sum(count for report in reports for count, _ in report.details["buckets"].values())
+        eos = documents if format.eot != "none" else 0
         own = [file for file in files if file.format == format.kind()]
-        eos = sum(file.eos for file in own) if format.eot != "none" else 0
-        counted = {"ids": sum(file.tokens for file in own) - eos, "EOS": eos}
-        expected = {"ids": tokens, "EOS": documents if format.eot != "none" else 0}
-        if counted != expected:
-            raise VerificationError(f"{format.kind()}: published files hold {counted}, the shards gave {expected}")
+        rest = results.layout.rest[format.kind()]
+        counted = {"ids": sum(file.tokens for file in own) + rest, "EOS": sum(file.eos for file in own)}
+        expected = {"ids": sum(report.tokens for report in reports) + eos, "EOS": eos}
+        if counted["ids"] != expected["ids"] or not expected["EOS"] - rest <= counted["EOS"] <= expected["EOS"]:
+            raise VerificationError(
+                f"{format.kind()}: published files hold {counted}, {rest} ids left out among them; "
+                f"the shards gave {expected}"
+            )

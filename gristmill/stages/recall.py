@@ -112,17 +112,34 @@ def published_encoder(output: str | Path, manifest: Manifest) -> Encoder:
 
 
 def _texts(output: str, file: PublishedFile, manifest: Manifest) -> Iterator[list[str]]:
-    """The documents of a file in order, some at a time."""
+    """The documents that start in a file in order, some at a time; the last may end in a later file."""
     encoder = published_encoder(output, manifest)
     format = format_of(manifest, file.format)
-    blocks = format.blocks(places.at(output).path(file.path), np.dtype(manifest.dtype).newbyteorder("<"))
     pending: list[str] = []
-    for ids in _documents(blocks, manifest.tokenizer.eot_id, format.eot):
+    blocks = _blocks(output, file, manifest)
+    found = _documents(blocks, manifest.tokenizer.eot_id, format.eot)
+    for ids in itertools.islice(found, file.documents):
         pending.append(encoder.decode(ids))
         if len(pending) == BATCH_DOCUMENTS:
             yield pending
             pending = []
     yield pending
+
+
+def _blocks(output: str, file: PublishedFile, manifest: Manifest) -> Iterator[np.ndarray]:
+    """The ids from the first document that starts in the file on, and those of the files that go on with its stream."""
+    format = format_of(manifest, file.format)
+    dtype = format.dtype(manifest.tokenizer.vocab_size)
+    stream = [
+        other
+        for other in manifest.files
+        if (other.format, other.split, other.generation) == (file.format, file.split, file.generation)
+    ]
+    skipped = file.boundaries[0].token if file.boundaries else 0
+    for other in stream[stream.index(file) :]:
+        for block in format.blocks(places.at(output).path(other.path), dtype):
+            yield block[skipped:]
+            skipped -= min(skipped, len(block))
 
 
 def _documents(blocks: Iterator[np.ndarray], eot_id: int | None, side: str) -> Iterator[np.ndarray]:

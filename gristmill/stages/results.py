@@ -40,6 +40,8 @@ class Results(Value, frozen=True, kw_only=True):
     """One a piece, or none where no kind of span is looked for."""
     tokenizer: StageReport
     tokenized: list[StageReport]
+    texts: list[StageReport]
+    """The same documents as bytes of their text, for formats that hold it; empty where there is none."""
     layout: Layout
     packed: list[StageReport]
     uploaded: list[StageReport]

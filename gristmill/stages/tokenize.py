@@ -15,6 +15,7 @@ from gristmill.stages import order as ordering
 from gristmill.stages._compare import Check, Mismatch, sample
 from gristmill.stages._kept import Kept, kept
 from gristmill.stages.vocabulary import encoder, tokenizer_record
+from gristmill.tokenizers.base import Encoder
 from gristmill.types import StageReport, token_dtype
 
 INDEX = pa.schema(
@@ -59,7 +60,9 @@ def tokenize(
     }
 
     def attempt(folder: Path, key: str, by: str, different: int) -> StageReport:
-        run = _Run(place, cleaned, decided.details["documents"][place], tokenizer, arranged, config, folder, by)
+        found, dtype = encoder(tokenizer, config), token_dtype(tokenizer_record(tokenizer).vocab_size)
+        documents = decided.details["documents"][place]
+        run = Run(place, cleaned, documents, found, dtype, arranged, config, folder, by)
         try:
             for batch in kept(place, cleaned, decided):
                 if batch.rows.size:
@@ -80,15 +83,16 @@ def tokenize(
     return ledger.run(config.execution.work, "tokenize", cleaned.shard, determined, produce)
 
 
-class _Run:
-    """Documents encoded so far, and the files they go to."""
+class Run:
+    """Documents encoded so far, and the files they go to: ``tokens`` of the type ``dtype``, and ``index``."""
 
     def __init__(
         self,
         place: int,
         cleaned: StageReport,
         documents: int,
-        tokenizer: StageReport,
+        encoder: Encoder,
+        dtype: np.dtype,
         arranged: StageReport,
         config: PrepareConfig,
         folder: Path,
@@ -99,11 +103,10 @@ class _Run:
         self._last_shard = cleaned.shard == arranged.details["last_shard"]
         self._config = config
         self._arranged = arranged.details
-        self._encoder = encoder(tokenizer, config)
-        self._encode = self._encoder.encode if encode_by == "fast" else self._encoder.encode_reference
+        self._encode = encoder.encode if encode_by == "fast" else encoder.encode_reference
         compared = sample(documents, config.tokenizer.compare_share, cleaned.fingerprint)
-        self._check = Check(self._encoder, compared if encode_by == "fast" else np.zeros_like(compared))
-        self._dtype = token_dtype(tokenizer_record(tokenizer).vocab_size)
+        self._check = Check(encoder, compared if encode_by == "fast" else np.zeros_like(compared))
+        self._dtype = dtype
         self._first = arranged.details["first"][place]
         self._key_space = config.ordering.key_space(arranged.details["documents"])
         self._bounds = ordering.bucket_bounds(arranged.details["buckets"], self._key_space)

@@ -1,24 +1,26 @@
 """Join the pieces of one file at its final place and count what arrived."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from gristmill import ledger, places, progress
+from gristmill import ledger, places, progress, storage
 from gristmill.config import PrepareConfig
 from gristmill.errors import VerificationError
-from gristmill.formats.base import Format, OutputFile
+from gristmill.formats.base import Format, Packed
 from gristmill.recount import BLOCK_BYTES, block_digests, recount
 from gristmill.stages.generations import put
 from gristmill.stages.vocabulary import tokenizer_record
-from gristmill.types import Artifact, Boundary, PlannedFile, PublishedFile, StageReport, token_dtype
+from gristmill.types import Artifact, Boundary, PlannedFile, PublishedFile, StageReport
 
 
 def upload(
     generation: int, file: PlannedFile, packed: list[StageReport], tokenizer: StageReport, config: PrepareConfig
 ) -> StageReport:
-    """Publish one file and recount it from its published bytes. ``details["file"]`` is its ``PublishedFile``.
+    """Publish one file and recount it from its published bytes. ``details["file"]`` is its ``PublishedFile``;
+    ``details["companions"]`` maps artifacts to the names of the files that are to stand beside it.
 
     Raises ``VerificationError`` when the bytes hold other counts than were packed.
     """
@@ -32,11 +34,16 @@ def upload(
         "target": places.absolute(output.where(name)),  # the receipt speaks of a file at this place
     }
 
-    def produce(_: Path, key: str) -> StageReport:
-        dtype = token_dtype(tokenizer_record(tokenizer).vocab_size)
-        header = format.header(OutputFile(path=file.path, split=file.split, start=0, stop=file.tokens), dtype)
-        parts = [places.here(report.artifacts["tokens"]) for report in packed]
-        artifact = put(name, parts, header, config)
+    def produce(folder: Path, key: str) -> StageReport:
+        whole = _packed(file, format, packed, tokenizer)
+        parts = format.parts(whole, folder)
+        artifact = put(name, parts, format.header(whole), config)
+        for path in parts:
+            if path.is_relative_to(folder):
+                storage.remove(path)  # published, and not needed again
+        companions = format.companions(whole)
+        beside = {f"companion-{number}": path for number, path in enumerate(companions)}
+        made = {key: _written(folder / key, companions[path]) for key, path in beside.items()}
         progress.advance(0, artifact.nbytes)
         with output.fresh(name) as path:
             published = _counted(generation, file, format, artifact, path, packed, tokenizer)
@@ -48,11 +55,33 @@ def upload(
             docs_out=published.documents,
             tokens=published.tokens - published.eos,
             eos=published.eos,
-            artifacts={"file": artifact},
-            details={"file": published},
+            artifacts={"file": artifact, **made},
+            details={"file": published, "companions": beside},
         )
 
     return ledger.run(config.execution.work, "upload", file.index, determined, produce)
+
+
+def _packed(file: PlannedFile, format: Format, packed: list[StageReport], tokenizer: StageReport) -> Packed:
+    record = tokenizer_record(tokenizer)
+    return Packed(
+        path=file.path,
+        split=file.split,
+        tokens=file.tokens,
+        documents=sum(report.docs_out for report in packed),
+        dtype=format.packed(record.vocab_size),
+        eot=int(format.eot != "none"),
+        tokenizer=record,
+        ids=[places.here(report.artifacts["tokens"]) for report in packed],
+        lists=[places.here(report.artifacts["documents"]) for report in packed],
+    )
+
+
+def _written(path: Path, blocks: Iterator[bytes]) -> Artifact:
+    with storage.Writer(path) as out:
+        for block in blocks:
+            out.write(block)
+    return out.artifact
 
 
 def _counted(
@@ -68,19 +97,18 @@ def _counted(
     documents = sum(report.docs_out for report in packed)
     boundaries = _boundaries(packed)
     found = recount(
-        format.blocks(path, token_dtype(record.vocab_size)),
-        eot_id=record.eot_id,
+        format.blocks(path, format.dtype(record.vocab_size)),
+        eot_id=format.eot_id(record),
         eot_side=format.eot,
         boundaries=boundaries,
     )
-    expected = {"ids": file.tokens, "EOS": documents if format.eot != "none" else found.eos, "wrong boundaries": 0}
+    eos = sum(report.details["eos"] for report in packed)
+    expected = {"ids": file.tokens, "EOS": eos, "wrong boundaries": 0}
     counted = {"ids": found.tokens, "EOS": found.eos, "wrong boundaries": len(found.boundaries_wrong)}
     if counted != expected:
         raise VerificationError(f"{artifact.uri}: counted {counted} in the published bytes, the reports say {expected}")
-    if found.max_id >= record.vocab_size:
-        raise VerificationError(
-            f"{artifact.uri}: id {found.max_id} in the published bytes; expected less than {record.vocab_size}"
-        )
+    if found.max_id >= (limit := format.ids(record.vocab_size)):
+        raise VerificationError(f"{artifact.uri}: id {found.max_id} in the published bytes; expected less than {limit}")
     return PublishedFile(
         path=f"{file.format}/{file.path}",
         format=file.format,

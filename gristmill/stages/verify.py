@@ -106,13 +106,14 @@ def _token_file(path: Path, name: str, file: PublishedFile, manifest: Manifest) 
     problems = _bytes(path, name, file)
     if not path.is_file() or path.stat().st_size != file.bytes:
         return problems
-    dtype = np.dtype(manifest.dtype).newbyteorder("<")
     format, record = format_of(manifest, file.format), manifest.tokenizer
-    found = recount(format.blocks(path, dtype), eot_id=record.eot_id, eot_side=format.eot, boundaries=file.boundaries)
-    if found.max_id >= record.vocab_size:
-        problems.append(_first_out_of_range(name, format.blocks(path, dtype), dtype, record.vocab_size))
-    documents = file.documents if format.eot != "none" else file.eos
-    for what, value, wanted in (("ids", found.tokens, file.tokens), ("EOT ids", found.eos, documents)):
+    dtype, limit = format.dtype(record.vocab_size), format.ids(record.vocab_size)
+    found = recount(
+        format.blocks(path, dtype), eot_id=format.eot_id(record), eot_side=format.eot, boundaries=file.boundaries
+    )
+    if found.max_id >= limit:
+        problems.append(_first_out_of_range(name, format.blocks(path, dtype), limit))
+    for what, value, wanted in (("ids", found.tokens, file.tokens), ("EOT ids", found.eos, file.eos)):
         if value != wanted:
             problems.append(f"{name}: {value} {what}; expected {wanted}")
     for number in found.boundaries_wrong[:1]:
@@ -121,13 +122,13 @@ def _token_file(path: Path, name: str, file: PublishedFile, manifest: Manifest) 
     return problems
 
 
-def _first_out_of_range(name: str, blocks: Iterator[np.ndarray], dtype: np.dtype, vocab_size: int) -> str:
+def _first_out_of_range(name: str, blocks: Iterator[np.ndarray], limit: int) -> str:
     position = 0
     for block in blocks:
-        outside = np.flatnonzero(block >= vocab_size)
+        outside = np.flatnonzero(block >= limit)
         if outside.size:
             at = position + int(outside[0])
-            return f"{name}: byte {at * dtype.itemsize}: id {int(block[outside[0]])}; expected less than {vocab_size}"
+            return f"{name}: id number {at}: {int(block[outside[0]])}; expected less than {limit}"
         position += len(block)
     raise AssertionError("called without an id out of range")
 
@@ -153,7 +154,7 @@ def verify_bin(path: str, *, vocab_size: int, eot_id: int | None, dtype: str) ->
     found = recount(blocks(), eot_id=eot_id, eot_side="none", boundaries=[])
     problems = []
     if found.max_id >= vocab_size:
-        problems.append(_first_out_of_range(path, blocks(), kind, vocab_size))
+        problems.append(_first_out_of_range(path, blocks(), vocab_size))
     if eot_id is not None and not found.eos:
         problems.append(f"{file}: no id {eot_id} in {found.tokens} ids; expected one a document")
     return Verified(files=1, documents=found.eos, tokens=found.tokens, bytes=size, problems=problems)

@@ -86,7 +86,7 @@ def test_one_changed_id_is_named_with_what_was_expected(made: PrepareConfig, res
     tampered(restored, name, ids)
     assert verify(str(restored)).problems == []
     found = against.compare(str(restored), made)
-    assert found == [f"{path}: id {place} (byte {2 * place}): {ids[place]}; expected {expected}"]
+    assert found == [f"{path}: id {place}: {ids[place]}; expected {expected}"]
 
 
 def test_a_lost_or_added_end_is_named(made: PrepareConfig, restored: Path) -> None:
@@ -94,10 +94,10 @@ def test_a_lost_or_added_end_is_named(made: PrepareConfig, restored: Path) -> No
     path = restored / "nanogpt" / "train.bin"
     ids = np.fromfile(path, "<u2")
     tampered(restored, "nanogpt/train.bin", ids[:-3])
-    wanted = f"{path}: id {len(ids) - 3} (byte {2 * len(ids) - 6}): the end of the file; expected {ids[-3]}"
+    wanted = f"{path}: id {len(ids) - 3}: the end of the file; expected {ids[-3]}"
     assert against.compare(str(restored), made) == [wanted]
     tampered(restored, "nanogpt/train.bin", [*ids, 5, 50256])
-    assert against.compare(str(restored), made) == [f"{path}: id {len(ids)}: 4 bytes more than the input gives"]
+    assert against.compare(str(restored), made) == [f"{path}: id {len(ids)}: 2 ids more than the input gives"]
 
 
 def test_another_configuration_is_said_to_be_another(made: PrepareConfig) -> None:
@@ -129,5 +129,5 @@ def test_by_command(made: PrepareConfig, restored: Path, tmp_path: Path, capsys:
     assert main([str(restored)]) == 0
     capsys.readouterr()
     assert main([str(restored), "--against", str(config)]) == 1
-    assert f"train.bin: id 10 (byte 20): {ids[10]}; expected {ids[10] - 1}" in capsys.readouterr().err
+    assert f"train.bin: id 10: {ids[10]}; expected {ids[10] - 1}" in capsys.readouterr().err
     assert main([str(restored), "--against", str(tmp_path / "none.yaml")]) == 2

@@ -10,7 +10,7 @@ from corpora import documents_of, published, request
 from gristmill import serial
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, InputError
-from gristmill.formats import nanogpt
+from gristmill.formats import base
 from gristmill.stages import recall as recalling
 from gristmill.stages._arrow import batches
 from gristmill.stages.recall import earlier_files, recall, recalled_text
@@ -102,7 +102,7 @@ def test_every_document_comes_back_as_it_was(
 ) -> None:
     """A document that is decoded wrongly repeats nothing; line feeds, other scripts and special words included."""
     monkeypatch.setattr(recalling, "BATCH_DOCUMENTS", documents)
-    monkeypatch.setattr(nanogpt, "BLOCK_TOKENS", 777)
+    monkeypatch.setattr(base, "BLOCK_BYTES", 2 * 777)
     config = request(tmp_path, against=[old.destination])
     found, names = [], []
     for number, (output, path) in enumerate(earlier_files(config)):

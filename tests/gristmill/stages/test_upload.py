@@ -28,7 +28,7 @@ def reseal(packed: Path) -> None:
     report = ledger.present(packed.parent)
     assert report is not None
     tokens = msgspec.structs.replace(report.artifacts["tokens"], sha256=storage.digest(packed))
-    changed = msgspec.structs.replace(report, artifacts={"tokens": tokens})
+    changed = msgspec.structs.replace(report, artifacts={**report.artifacts, "tokens": tokens})
     (packed.parent / ledger.REPORT).write_bytes(ledger.sealed(changed))
 
 

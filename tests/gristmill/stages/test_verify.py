@@ -161,7 +161,7 @@ def test_an_id_out_of_range_is_named_by_its_byte(output: Path) -> None:
     ids = np.fromfile(path, "<u2")
     ids[[1000, 2000]] = 257
     rewritten(output, "nanogpt/train.bin", ids)
-    assert f"{path}: byte 2000: id 257; expected less than 257" in problems(output)
+    assert f"{path}: id number 1000: 257; expected less than 257" in problems(output)
 
 
 def test_a_missing_end_of_text_is_found(output: Path) -> None:
@@ -203,7 +203,7 @@ def test_a_foreign_file_of_ids(tmp_path: Path) -> None:
     found = verify_bin(good, vocab_size=50257, eot_id=50256, dtype="uint16")
     assert (found.documents, found.tokens, found.bytes, found.problems) == (2, 5, 10, [])
     low = verify_bin(good, vocab_size=50256, eot_id=50256, dtype="uint16").problems
-    assert low == [f"{good}: byte 4: id 50256; expected less than 50256"]
+    assert low == [f"{good}: id number 2: 50256; expected less than 50256"]
     none = verify_bin(bare(tmp_path / "none.bin", [1, 2]), vocab_size=9, eot_id=3, dtype="uint16").problems
     assert "no id 3" in none[0]
     wide = verify_bin(bare(tmp_path / "wide.bin", [1, 70000], "<u4"), vocab_size=70001, eot_id=1, dtype="uint32")
@@ -265,6 +265,6 @@ def test_a_foreign_file_by_command(tmp_path: Path, capsys: pytest.CaptureFixture
     path = bare(tmp_path / "x.bin", [5, 300, 9])
     assert main(["--bin", path, "--vocab-size", "301", "--eot", "9"]) == 0
     assert main(["--bin", path, "--vocab-size", "300", "--eot", "9"]) == 1
-    assert f"{path}: byte 2: id 300" in capsys.readouterr().err
+    assert f"{path}: id number 1: 300" in capsys.readouterr().err
     assert main(["--bin", path, "--vocab-size", "301", "--eot", "8"]) == 1
     assert main(["--bin", path, "--vocab-size", "301", "--dtype", "uint32"]) == 1
