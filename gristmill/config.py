@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self
 
 import msgspec
 import yaml
-from pydantic import BaseModel, ByteSize, ConfigDict, Field, ValidationError, model_validator
+from pydantic import ByteSize, ConfigDict, Field, ValidationError, model_validator
 
 from gristmill import s3_client
 from gristmill.cleaning.base import Cleaner
@@ -21,6 +21,7 @@ from gristmill.ordering.base import Ordering
 from gristmill.packing.base import Packing
 from gristmill.plugins import Plugin, Room, explain, load
 from gristmill.s3_client import S3Settings
+from gristmill.settings import Settings
 from gristmill.sources.base import Source
 from gristmill.splits.base import Split
 from gristmill.tokenizers.base import Tokenizer
@@ -30,7 +31,11 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 def one(room: str, kind: str, description: str) -> Any:
     """A field whose default is the plugin of this kind, made when the field is missing."""
-    return Field(default_factory=lambda: load(room, {"kind": kind}), description=description)
+    return Field(
+        default_factory=lambda: load(room, {"kind": kind}),
+        description=description,
+        json_schema_extra=lambda schema: schema.update(default=load(room, {"kind": kind}).settings()),
+    )
 
 
 def several(room: str, *kinds: str, description: str, least: int = 0) -> Any:
@@ -39,13 +44,16 @@ def several(room: str, *kinds: str, description: str, least: int = 0) -> Any:
         default_factory=lambda: [load(room, {"kind": kind}) for kind in kinds],
         description=description,
         min_length=least,
+        json_schema_extra=lambda schema: schema.update(
+            default=[load(room, {"kind": kind}).settings() for kind in kinds]
+        ),
     )
 
 
-class Execution(BaseModel):
+class Execution(Settings):
     """How the work is carried out. Nothing here changes a byte of the output."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", title="Execution")
+    model_config = ConfigDict(title="Execution")
 
     workers: int = Field(0, ge=0, le=4096, description="Processes that do CPU work at once; 0: one a core.")
     downloads: int = Field(
@@ -64,7 +72,7 @@ class Execution(BaseModel):
     retries: int = Field(3, ge=0, le=20, description="How often a task is tried again after a storage error.")
     shard_seconds: float | None = Field(None, gt=0, description="Kill and retry a stage that takes longer than this.")
     s3: S3Settings | None = Field(
-        None, description="How S3 is reached; default: the environment. Keys only ever come from there."
+        None, title="S3", description="How S3 is reached; default: the environment. Keys only ever come from there."
     )
 
     def apply(self) -> None:
@@ -77,10 +85,10 @@ class Execution(BaseModel):
         return self.workers or len(os.sched_getaffinity(0))
 
 
-class PrepareConfig(BaseModel):
+class PrepareConfig(Settings):
     """Everything that determines the output. Every part has a default; the whole default documents Python itself."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", title="Prepare a data set")
+    model_config = ConfigDict(title="Prepare a data set")
 
     dataset: str = Field(
         "stdlib-docs",

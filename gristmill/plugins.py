@@ -10,17 +10,16 @@ import pkgutil
 import reprlib
 from typing import Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
+from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import PydanticCustomError, core_schema
 
 from gristmill.errors import ConfigError
+from gristmill.settings import Settings
 
 
-class Plugin(BaseModel):
+class Plugin(Settings):
     """A frozen, validated settings object with the behaviour it configures."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     version: ClassVar[int] = 1
     """Raised when the same settings start to give other bytes: it is part of every fingerprint."""
@@ -114,8 +113,7 @@ def _model_within(model: type[BaseModel], key: int | str) -> type[BaseModel]:
 class Room:
     """Marks a configuration field that holds a plugin of a room: ``Annotated[Tokenizer, Room("tokenizers")]``.
 
-    The JSON schema is an open object with the kinds listed: a server that validates parameters cannot know the
-    fields of every kind.
+    In the JSON schema it is one of several objects, each with the fields of its kind, as a form needs it.
     """
 
     def __init__(self, name: str, default: str | None = None) -> None:
@@ -139,9 +137,35 @@ class Room:
     def __get_pydantic_json_schema__(
         self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        return {
-            "type": "object",
-            "properties": {"kind": {"type": "string", "enum": kinds(self.name)}},
-            "required": [] if self.default else ["kind"],
-            "additionalProperties": True,
+        """Prefect's form has a tab for each of the ``anyOf`` and shows a value under the first that has most of its
+        keys. So kinds with the same fields share one, and those with fewer fields come first; under any other tab the
+        form would add that one's defaults to the value."""
+        alike: dict[frozenset[str], list[tuple[str, JsonSchemaValue]]] = {}
+        for kind in kinds(self.name):
+            plugin = find(self.name, kind)
+            found = handler.resolve_ref_schema(handler(plugin.__pydantic_core_schema__))
+            alike.setdefault(frozenset(plugin.model_fields), []).append((kind, found))
+        return {"anyOf": [self._choice(dict(alike[fields])) for fields in sorted(alike, key=len)]}
+
+    def _choice(self, alike: dict[str, JsonSchemaValue]) -> JsonSchemaValue:
+        """What is to be filled in for one of these kinds, as far as they agree on their fields."""
+        first, *others = alike.values()
+        described = [(name, found["description"].replace("``", "")) for name, found in alike.items()]
+        kind = {"title": "Kind", "type": "string", "enum": [*alike], "default": next(iter(alike)), "position": -1}
+        fields = {
+            name: {key: value for key, value in field.items() if all(_has(other, name, key, value) for other in others)}
+            for name, field in first.get("properties", {}).items()
         }
+        return {
+            "title": ", ".join(alike),
+            "description": "\n\n".join(f"{name}: {text}" for name, text in described) if others else described[0][1],
+            "type": "object",
+            "properties": {"kind": kind, **fields},
+            "required": [*([] if self.default in alike else ["kind"]), *first.get("required", [])],
+            "additionalProperties": False,
+        }
+
+
+def _has(schema: JsonSchemaValue, field: str, key: str, value: Any) -> bool:
+    """Whether an object's schema says the same of a field."""
+    return bool(schema["properties"][field].get(key) == value)

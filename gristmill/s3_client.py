@@ -13,9 +13,10 @@ from functools import cache
 from typing import Any, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from gristmill.errors import ConfigError, GristmillError, StorageError
+from gristmill.settings import Settings
 
 VARIABLE = "GRISTMILL_S3"
 """Environment variable that hands the settings to child processes, as JSON."""
@@ -24,10 +25,10 @@ CONNECTIONS = 64
 """Most requests of one process at once; more wait for a connection."""
 
 
-class S3Settings(BaseModel):
+class S3Settings(Settings):
     """How S3 is reached. Nothing here changes a byte of the output, and no secret has a place here."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", title="S3")
+    model_config = ConfigDict(title="S3")
 
     endpoint: str | None = Field(
         None,

@@ -1,6 +1,8 @@
 """What a file may cost before it is refused: a hostile or damaged input must not fill the memory or the disk."""
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from gristmill.settings import Settings
 
 MIB = 1 << 20
 
@@ -8,10 +10,8 @@ RATIO_FREE_BYTES = 64 * MIB
 """The ratio is not looked at below this much output: a short run of equal lines compresses a thousandfold."""
 
 
-class Limits(BaseModel):
+class Limits(Settings):
     """Ceilings for one input file. They decide what is quarantined, so they are part of a source's identity."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     line_bytes: int = Field(64 * MIB, gt=0, le=1 << 30, description="A longer line is quarantined: line_too_long.")
     file_bytes: int = Field(1 << 40, gt=0, description="More decoded bytes than this refuse the file.")

@@ -44,7 +44,7 @@ class HuggingFace(KeyedSource):
     first_shards: int | None = Field(
         None,
         gt=0,
-        validation_alias=AliasChoices("shards", "first_shards"),
+        validation_alias=AliasChoices("first_shards", "shards"),
         description="Use the first so many files and the last one, for split: last_shard; also written shards.",
     )
     data_files: list[str] | None = Field(

@@ -160,22 +160,38 @@ def test_a_value_of_the_wrong_type_is_named_with_what_was_met() -> None:
         plugins.load("cleaning", {"kind": "length", "min_chars": "many"})
 
 
-def test_the_schema_of_a_plugin_field_is_open_and_lists_the_kinds() -> None:
-    """The server checks parameters against it: a closed schema would refuse every setting of a plugin."""
+def choices(room: str) -> list[dict[str, Any]]:
+    """What a form offers for a plugin of a room."""
+    fields = {"splits": "split", "tokenizers": "tokenizer"}
+    schema = PrepareConfig.model_json_schema()["properties"][fields.get(room, room)]
+    return list(schema.get("items", schema)["anyOf"])
+
+
+def shown(settings: dict[str, Any], offered: list[dict[str, Any]]) -> dict[str, Any]:
+    """The choice under which Prefect's form shows a value: the first of those with most of its keys."""
+    return max(offered, key=lambda choice: len(choice["properties"].keys() & settings.keys()))
+
+
+@every
+def test_a_form_shows_a_plugin_under_its_own_kind(room: str, kind: str) -> None:
+    """Shown under another, it would get that one's defaults and be refused, or be something else."""
+    choice = shown(example(room, kind).settings(), choices(room))
+    assert kind in choice["properties"]["kind"]["enum"]
+    assert kind in choice["title"]
+    assert choice["properties"].keys() - {"kind"} == plugins.find(room, kind).model_fields.keys()
+    positions = [field["position"] for field in choice["properties"].values()]
+    assert positions == sorted(set(positions))
+
+
+def test_a_form_knows_every_kind_and_every_default() -> None:
+    """A kind that is not offered cannot be chosen; a list without its default looks as if nothing would be done."""
+    for room in ROOMS:
+        offered = [kind for choice in choices(room) for kind in choice["properties"]["kind"]["enum"]]
+        assert sorted(offered) == plugins.kinds(room)
     schema = PrepareConfig.model_json_schema()["properties"]
-    for name, room in (
-        ("tokenizer", "tokenizers"),
-        ("split", "splits"),
-        ("ordering", "ordering"),
-        ("packing", "packing"),
-    ):
-        assert schema[name]["additionalProperties"] is True
-        assert schema[name]["properties"]["kind"]["enum"] == plugins.kinds(room)
-        assert schema[name]["required"] == ([] if name == "split" else ["kind"])
-    for name in ("sources", "cleaning", "dedup", "formats"):
-        items = schema[name]["items"]
-        assert items["additionalProperties"] is True
-        assert items["properties"]["kind"]["enum"] == plugins.kinds(name)
+    assert {name: field["default"] for name, field in schema.items() if name != "execution"} == {
+        name: value for name, value in PrepareConfig().model_dump(mode="json").items() if name != "execution"
+    }
     json.dumps(TypeAdapter(PrepareConfig).json_schema(mode="serialization"))
 
 

@@ -1,0 +1,17 @@
+"""What every group of settings is: frozen, closed to unknown keys, shown by forms in the order it has."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+
+def in_order(schema: dict[str, Any]) -> None:
+    """Number the fields: a form sorts them by ``position``, and PostgreSQL keeps a schema's keys in another order."""
+    for position, field in enumerate(schema.get("properties", {}).values()):
+        field["position"] = position
+
+
+class Settings(BaseModel):
+    """Base of all that a user may set."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", json_schema_extra=in_order, use_attribute_docstrings=True)
