@@ -20,7 +20,7 @@ from gristmill.commands.samples import windows
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError
 from gristmill.manifest import MANIFEST, exists, read_manifest
-from gristmill.reporting.summary import warnings
+from gristmill.reporting.health import warnings
 from gristmill.reporting.tables import published_rows
 from gristmill.stages.plan import check_space, plan
 from gristmill.stages.vocabulary import check_tokenizer
