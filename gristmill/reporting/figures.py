@@ -40,7 +40,7 @@ def figures_name(generation: int) -> str:
 
 def encoded(figures: Figures) -> bytes:
     """The bytes of a figures file."""
-    return msgspec.json.format(msgspec.json.encode(figures, order="deterministic"), indent=1) + b"\n"
+    return msgspec.json.format(msgspec.json.encode(figures), indent=1) + b"\n"
 
 
 def decoded(data: bytes) -> Figures:

@@ -17,12 +17,12 @@ from markupsafe import Markup
 from gristmill.reporting import charts
 from gristmill.reporting.figures import STEPS, Figures
 from gristmill.reporting.health import judged_rows
-from gristmill.reporting.tables import Row, input_rows, loss_rows, printable, published_rows, source_rows
+from gristmill.reporting.tables import SPARED, Row, input_rows, loss_rows, printable, published_rows, source_rows
 from gristmill.types import Manifest
 
 MOST_ROWS = 50
 MOST_BARS = 20
-"""Rows shown per table and bars per chart, so that a page of 10,000 shards stays readable; the manifest has them all."""
+"""Rows shown per table and bars per chart, so that a page of 10,000 shards stays readable; the manifest has all."""
 
 LONGEST_TEXT = 1000
 TEMPLATES = Path(__file__).parent / "templates"
@@ -39,16 +39,25 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
     hidden: int = 0
     rest: str = "manifest.json"
 
+    @property
+    def numeric(self) -> set[str]:
+        """Columns of numbers."""
+        return {name for row in self.rows for name, value in row.items() if isinstance(value, int)}
+
 
 def page(manifest: Manifest, figures: Figures, rejected: list[Row], quarantined: list[Row]) -> bytes:
     """The page of a whole data set. ``rejected`` and ``quarantined``: samples of what was not published."""
     style = (TEMPLATES / "page.css").read_text("utf-8")
-    rendered = _environment().get_template("page.html").render(
-        manifest=manifest,
-        sections=_sections(manifest, figures, rejected, quarantined),
-        style=Markup(style),  # noqa: S704  our own file
-        style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
-        generation=len(manifest.generations),
+    rendered = (
+        _environment()
+        .get_template("page.html")
+        .render(
+            manifest=manifest,
+            sections=_sections(manifest, figures, rejected, quarantined),
+            style=Markup(style),  # a file of our own
+            style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
+            generation=len(manifest.generations),
+        )
     )
     return rendered.encode()
 
@@ -68,14 +77,12 @@ def _environment() -> jinja2.Environment:
 def _safe(value: object) -> object:
     """What the template puts in a page: numbers with separators, text without control and bidirectional characters."""
     if isinstance(value, str) and not isinstance(value, Markup):
-        text = printable(value, "\n")
+        text = printable(value, SPARED)
         return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]} ..."
     return f"{value:,}" if isinstance(value, int) else value
 
 
-def _sections(
-    manifest: Manifest, figures: Figures, rejected: list[Row], quarantined: list[Row]
-) -> list[Section]:
+def _sections(manifest: Manifest, figures: Figures, rejected: list[Row], quarantined: list[Row]) -> list[Section]:
     losses = loss_rows(manifest)
     found = [
         _funnel(manifest, figures),
@@ -106,9 +113,7 @@ def _sections(
 
 
 def _cut(anchor: str, title: str, rows: Sequence[Row], rest: str) -> Section:
-    return Section(
-        anchor=anchor, title=title, rows=rows[:MOST_ROWS], hidden=max(0, len(rows) - MOST_ROWS), rest=rest
-    )
+    return Section(anchor=anchor, title=title, rows=rows[:MOST_ROWS], hidden=max(0, len(rows) - MOST_ROWS), rest=rest)
 
 
 def _bars(rows: Sequence[Row], label: str, value: str, title: str) -> str:
@@ -174,8 +179,8 @@ def _clusters(manifest: Manifest, figures: Figures) -> Section:
     return Section(
         anchor="duplicates",
         title="Groups of copies",
-        text=f"{copies:,} documents were dropped as copies. A group is the document that stayed and its copies within a "
-        "generation. report/duplicates/ names each copy and the document that it repeats.",
+        text=f"{copies:,} documents were dropped as copies. A group is the document that stayed and its copies within "
+        "a generation. report/duplicates/ names each copy and the document that it repeats.",
         chart=_columns(figures.clusters, "Groups by their documents", "documents in the group"),
         rows=_doubling(figures.clusters, "documents in the group", "groups"),
     )

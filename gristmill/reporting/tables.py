@@ -11,6 +11,10 @@ LONGEST_CELL = 1000
 """A cell may hold many reasons with their counts."""
 
 
+SPARED = "\n\t\u200c\u200d"
+"""Line ends, tabs and the two joiners, without which Persian and Hindi words read wrongly."""
+
+
 def printable(text: str, spared: str = "") -> str:
     """The text with a question mark for every control, format and bidirectional character that is not ``spared``."""
     return "".join(mark if mark.isprintable() or mark in spared else "?" for mark in text)

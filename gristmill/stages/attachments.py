@@ -8,7 +8,9 @@ import msgspec
 
 from gristmill import places, storage
 from gristmill.config import PrepareConfig
+from gristmill.reporting.figures import encoded, figures_name
 from gristmill.stages.clean import SAMPLES
+from gristmill.stages.figures import figures
 from gristmill.stages.results import Results
 from gristmill.types import AttachedFile, StageReport, file_name
 
@@ -25,6 +27,7 @@ def attachments(results: Results, config: PrepareConfig) -> dict[str, Content]:
         **_duplicates(results),
         **_rejected(results),
         **_documents(results),
+        figures_name(results.generation): encoded(figures(results)),
     }
 
 

@@ -6,7 +6,6 @@ from itertools import islice
 import numpy as np
 import pyarrow.compute as pc
 
-
 from gristmill.columns import numbers, strings
 from gristmill.reporting.figures import Figures
 from gristmill.stages._arrow import batches
