@@ -1,5 +1,6 @@
 """The data card: ``README.md`` in the form of the Hugging Face hub, made from the manifest alone."""
 
+import hashlib
 from collections import defaultdict
 from typing import Any
 
@@ -10,7 +11,9 @@ from gristmill.reporting.tables import escape, loss_rows, markdown, source_rows
 from gristmill.types import Manifest, file_name
 
 CARD = "README.md"
-"""Not sealed: its sealed original is ``card_name``. Whoever publishes the data set adds a licence and words to it."""
+"""In no manifest: whoever publishes the data set adds a licence and words to it. ``card_name`` names the original."""
+
+MARK = b"\n<!-- sha256 of the above as it was written: "
 
 SIZES = ("1K", "10K", "100K", "1M", "10M", "100M", "1B", "10B", "100B", "1T")
 LOADABLE = (".parquet", ".jsonl", ".jsonl.gz", ".jsonl.zst")
@@ -33,7 +36,18 @@ def card_name(generation: int) -> str:
 def card(manifest: Manifest) -> bytes:
     """The card of a whole data set. The licence is left to whoever publishes it."""
     header = yaml.safe_dump(_header(manifest), sort_keys=False)
-    return f"---\n{header}---\n\n{_body(manifest)}".encode()
+    return _sealed(f"---\n{header}---\n\n{_body(manifest)}".encode())
+
+
+def untouched(data: bytes) -> bool:
+    """Whether a ``README.md`` is as ``card`` made it, of whichever generation: nobody has written in it since."""
+    content, mark, _ = data.rpartition(MARK)
+    return bool(mark) and _sealed(content) == data
+
+
+def _sealed(content: bytes) -> bytes:
+    """With a comment at the end, which no page shows, by which an edited card is told from one that is not."""
+    return content + MARK + hashlib.sha256(content).hexdigest().encode() + b" -->\n"
 
 
 def _header(manifest: Manifest) -> dict[str, Any]:

@@ -1,7 +1,9 @@
 """What a generation leaves for people: a summary, a page, a data card, each speaking of the whole data set."""
 
+import io
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -10,12 +12,13 @@ import pyarrow as pa
 from gristmill import places, storage
 from gristmill.config import PrepareConfig
 from gristmill.places import Place
-from gristmill.reporting.card import CARD, card, card_name, index_name
+from gristmill.reporting.card import CARD, card, card_name, index_name, untouched
 from gristmill.reporting.figures import decoded, figures_name, total
 from gristmill.reporting.page import page
 from gristmill.reporting.summary import summary
 from gristmill.reporting.tables import Row
 from gristmill.stages.attachments import Content
+from gristmill.stages.generations import latest
 from gristmill.types import Manifest, file_name
 
 SUMMARY = "report/summary.md"
@@ -24,7 +27,8 @@ SAMPLES = 3
 """Dropped documents shown per rule and reason, and unusable ones per reason; the files have more."""
 
 MOST_FILES = 32
-"""Files that are read for samples, of the newest generations."""
+MOST_LINES = 1000
+"""Files that are read for samples, of the newest generations, and how much of each."""
 
 
 def pages(
@@ -48,14 +52,13 @@ def pages(
     }
 
 
-def place_card(manifest: Manifest, config: PrepareConfig) -> None:
-    """Make ``README.md`` the card of the last generation, unless somebody has edited it since."""
+def place_card(config: PrepareConfig) -> None:
+    """Make ``README.md`` the card of the last generation, unless somebody has written in it."""
     place = places.at(config.destination)
-    listed = {entry.path for entry in manifest.attachments}
-    names = [name for made in manifest.generations if (name := card_name(made.number)) in listed]
     before = place.read(CARD) if place.has(CARD) else None
-    if names and (before is None or before in [place.read(name) for name in names[:-1]]):
-        place.swap(CARD, place.read(names[-1]), before)
+    manifest = latest(config.destination)
+    if manifest is not None and (before is None or untouched(before)):
+        place.swap(CARD, place.read(card_name(len(manifest.generations))), before)
 
 
 class _Files:
@@ -81,13 +84,11 @@ class _Files:
         return content if isinstance(content, bytes) else b"".join(storage.blocks(content))
 
     def rows(self, name: str) -> Iterator[Row]:
-        """The objects in a file of JSON lines, compressed or not, one at a time."""
+        """The first objects in a file of JSON lines, compressed or not."""
         data = pa.BufferReader(self.read(name))
         stream = pa.CompressedInputStream(data, "zstd") if Path(name).suffix == ".zst" else data
-        rest = b""
-        while block := stream.read(1 << 16):
-            *lines, rest = (rest + block).split(b"\n")
-            yield from (msgspec.json.decode(line) for line in lines)
+        lines = io.BufferedReader(stream)
+        yield from (msgspec.json.decode(line) for line in islice(lines, MOST_LINES))
 
 
 def _rejected(files: _Files) -> list[Row]:

@@ -53,7 +53,7 @@ def _finished(
     manifest = seal(msgspec.structs.replace(manifest, attachments=[listed[path] for path in sorted(listed)]))
     _put(further, config)
     finish(manifest, config)
-    place_card(manifest, config)
+    place_card(config)
     return manifest
 
 
@@ -65,7 +65,7 @@ def stand(planned: Plan, config: PrepareConfig) -> Manifest:
     if planned.removed and config.on_removed == "tombstone":
         return _finished(joined(found, nothing(planned, found)), found, planned.removed, {}, config)
     point(found, config)
-    place_card(found, config)
+    place_card(config)
     return read_manifest(config.destination)
 
 
@@ -84,7 +84,7 @@ def _again(before: Manifest, files: list[PublishedFile], results: Results, confi
             raise ConfigError(f"{config.destination}: {path} is finished and was made from other input")
     _put(further, config)
     point(before, config)
-    place_card(before, config)
+    place_card(config)
     return read_manifest(config.destination)
 
 
