@@ -12,10 +12,10 @@ from gristmill.reporting.health import health_rows, warnings
 from gristmill.reporting.summary import summary
 from gristmill.reporting.tables import (
     Row,
+    copy_rows,
     escape,
     escaped,
     input_rows,
-    loss_rows,
     markdown,
     published_rows,
     rule_rows,
@@ -85,10 +85,6 @@ def _health(manifest: Manifest) -> str:
 
 def _duplicates(manifest: Manifest, where: str) -> str:
     """How many documents went as copies, by kind."""
-    rows = [row for row in loss_rows(manifest) if str(row["reason"]).startswith("duplicate_")]
-    lines = [
-        markdown(rows),
-        "",
-        f"Each copy and the document that it repeats: {escape(where)}, a parquet file a shard.",
-    ]
+    told = f"Each copy and the document that it repeats: {escape(where)}, a parquet file a shard."
+    lines = [markdown(copy_rows(manifest)), "", told]
     return "\n".join(lines) + "\n"

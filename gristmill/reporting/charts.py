@@ -24,7 +24,7 @@ def bars(values: Values, title: str, unit: str) -> str:
     """Horizontal bars, the first on top; ``unit`` names the axis of values. Labels are cut to 28 characters."""
     chart = leather.Chart()
     chart.add_bars([(value, label) for label, value in _labelled(values)])
-    chart.add_x_scale(0, _round_up(max(value for _, value in values)))
+    chart.add_x_scale(0, max(value for _, value in values) or 1)
     chart.add_x_axis(name=unit, tick_formatter=_short)
     return _element(chart, title, 2 * WIDTH // 20 + BAR * len(values) + 60)
 
@@ -33,7 +33,7 @@ def columns(values: Values, title: str, name: str, unit: str) -> str:
     """Columns from left to right; ``name`` names the axis of labels, ``unit`` that of values."""
     chart = leather.Chart()
     chart.add_columns(_labelled(values))
-    chart.add_y_scale(0, _round_up(max(value for _, value in values)))
+    chart.add_y_scale(0, max(value for _, value in values) or 1)
     chart.add_x_axis(name=name)
     chart.add_y_axis(name=unit, tick_formatter=_short)
     return _element(chart, title, COLUMN_HEIGHT)
@@ -48,12 +48,6 @@ def _labelled(values: Values) -> Values:
             short += "'"
         found[short] = value
     return list(found.items())
-
-
-def _round_up(value: float) -> float:
-    """The next 1, 2 or 5 with zeros after it: a scale that ends there has even ticks."""
-    unit = 10.0 ** (len(str(int(value))) - 1) if value >= 1 else 0.1
-    return next((unit * step for step in (1, 2, 5) if unit * step >= value), unit * 10)
 
 
 def _short(value: Any, _index: int, _count: int) -> str:

@@ -17,7 +17,16 @@ from markupsafe import Markup
 from gristmill.reporting import charts
 from gristmill.reporting.figures import STEPS, Figures
 from gristmill.reporting.health import judged_rows
-from gristmill.reporting.tables import SPARED, Row, input_rows, loss_rows, printable, published_rows, source_rows
+from gristmill.reporting.tables import (
+    SPARED,
+    Row,
+    copy_rows,
+    input_rows,
+    loss_rows,
+    printable,
+    published_rows,
+    source_rows,
+)
 from gristmill.types import Manifest
 
 MOST_ROWS = 50
@@ -175,7 +184,7 @@ def _lengths(figures: Figures) -> Section:
 
 
 def _clusters(manifest: Manifest, figures: Figures) -> Section:
-    copies = sum(count for reason, count in manifest.dropped.items() if reason.startswith("duplicate_"))
+    copies = sum(int(str(row["documents"])) for row in copy_rows(manifest))
     return Section(
         anchor="duplicates",
         title="Groups of copies",
@@ -187,12 +196,18 @@ def _clusters(manifest: Manifest, figures: Figures) -> Section:
 
 
 def _columns(table: dict[int, int], title: str, name: str) -> str:
-    values = [(_range(first), float(count)) for first, count in table.items()]
+    values = [(_range(first), float(count)) for first, count in _filled(table).items()]
     return charts.columns(values, title, name, "count") if values else ""
 
 
 def _doubling(table: dict[int, int], name: str, counted: str) -> list[Row]:
-    return [{name: _range(first), counted: count} for first, count in table.items()]
+    return [{name: _range(first), counted: count} for first, count in _filled(table).items()]
+
+
+def _filled(table: dict[int, int]) -> dict[int, int]:
+    """With the empty steps between the first and the last."""
+    first, last = min(table, default=1), max(table, default=0)
+    return {1 << step: table.get(1 << step, 0) for step in range(first.bit_length() - 1, last.bit_length())}
 
 
 def _range(first: int) -> str:

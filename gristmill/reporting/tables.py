@@ -93,6 +93,12 @@ def loss_rows(manifest: Manifest) -> list[Row]:
     ]
 
 
+def copy_rows(manifest: Manifest) -> list[Row]:
+    """The rows of ``loss_rows`` about copies that dedup found; rules too have reasons that begin with that word."""
+    reasons = {f"duplicate_{kind['kind']}" for kind in manifest.config.get("dedup", [])}
+    return [row for row in loss_rows(manifest) if row["reason"] in reasons]
+
+
 def rule_rows(manifest: Manifest) -> list[Row]:
     """The ledger of cleaning: one row a source and rule."""
     return [

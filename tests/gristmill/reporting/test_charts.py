@@ -52,8 +52,8 @@ def test_labels_that_are_equal_when_cut_keep_bars_of_their_own() -> None:
     assert len(set(widths(chart))) == 3
 
 
-@pytest.mark.parametrize(("value", "end"), [(7, "10"), (1_234_567, "2M"), (11_000, "20k"), (0.4, "0.5")])
-def test_the_scale_ends_at_a_round_number(value: float, end: str) -> None:
+@pytest.mark.parametrize(("value", "end"), [(7, "7.5"), (1_234_567, "1.5M"), (11_000, "15k"), (0, "1")])
+def test_the_scale_goes_to_a_round_number(value: float, end: str) -> None:
     assert end in texts(bars([("a", value)], "a", "b"))
 
 

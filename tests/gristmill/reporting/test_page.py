@@ -110,6 +110,13 @@ def test_ten_thousand_shards_stay_readable() -> None:
     assert chart.count(".bin") == MOST_BARS
 
 
+def test_empty_steps_of_a_histogram_are_shown() -> None:
+    """Two columns side by side would look like neighbours where nothing is between them."""
+    words = " ".join(" ".join(Parsed(made(lengths={1: 2, 8: 3, 2048: 1})).texts).split())
+    assert "1 2 2-3 0 4-7 0 8-15 3 16-31 0" in words
+    assert "1k-2k 0 2k-4k 1" in words
+
+
 def test_sources_are_held_against_the_mix() -> None:
     sources = {"web": {"documents": 2, "tokens": 90}, "books": {"documents": 1, "tokens": 9}}
     config = manifest().config | {"mix": {"web": 8, "books": 2}}

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from manifests import manifest, source_shard
 
-from gristmill.reporting.tables import escape, escaped, input_rows, markdown, published_rows
+from gristmill.reporting.tables import copy_rows, escape, escaped, input_rows, markdown, published_rows
 
 
 @given(st.text())
@@ -49,6 +49,15 @@ def test_a_row_for_every_input_shard_accounts_for_its_documents() -> None:
     assert (shown["input"], shown["error"]) == ("b&#124;c.parquet (2 to 5)", "cut &#60;here&#62;")
     assert shown["documents"] == 5
     assert "| b&#124;c.parquet (2 to 5) |" in markdown([second])
+
+
+def test_copies_are_told_from_what_rules_drop() -> None:
+    """Gopher's reasons begin with the same word: repeated lines in one document are no copy of another document."""
+    found = manifest(
+        dropped={"duplicate_exact": 3, "duplicate_lines": 5},
+        config={"split": {"kind": "none"}, "dedup": [{"kind": "exact"}, {"kind": "minhash"}]},
+    )
+    assert [row["reason"] for row in copy_rows(found)] == ["duplicate_exact"]
 
 
 @pytest.mark.parametrize("count", [1, 3])
