@@ -6,12 +6,11 @@ import numpy as np
 
 from gristmill import places
 from gristmill.errors import ConfigError
-from gristmill.formats.base import OutputFile
 from gristmill.manifest import read_manifest
 from gristmill.stages.pack import DOCUMENT
 from gristmill.stages.recall import published_encoder
 from gristmill.stages.verify import format_of
-from gristmill.types import PublishedFile, Value
+from gristmill.types import Value
 
 KEPT_TABLES = 4
 """Files whose table of documents stays in memory, 20 bytes a document."""
@@ -151,15 +150,19 @@ class Browser:
         return np.concatenate(found)
 
     def _ids(self, place: int) -> np.ndarray:
-        """All ids of a file: mapped where nothing but a header stands beside them, else read."""
+        """All ids of a file: mapped where they stand one after the other up to its end, else read."""
         if place not in self._mapped:
             file = self._files[place]
             path = self._place.path(file.path)
-            header = self._layout.header(_as_written(file), self._dtype)
-            if len(header) + file.tokens * self._dtype.itemsize == file.bytes:
-                self._mapped[place] = np.memmap(path, self._dtype, "r", offset=len(header))
-            else:
-                self._mapped = {place: np.concatenate(list(self._layout.blocks(path, self._dtype)))}
+            blocks = self._layout.blocks(path, self._dtype)
+            first = next(blocks)
+            header = file.bytes - file.tokens * self._dtype.itemsize
+            if header >= 0:
+                ids = np.memmap(path, self._dtype, "r", offset=header)
+                if np.array_equal(ids[: len(first)], first):
+                    self._mapped[place] = ids
+                    return ids
+            self._mapped = {place: np.concatenate([first, *blocks])}
         return self._mapped[place]
 
     def _table(self, place: int) -> _Table:
@@ -171,10 +174,6 @@ class Browser:
             first = file.boundaries[0].token if file.boundaries else file.tokens
             self._tables[place] = _Table(records, first, int(self._layout.eot != "none"))
         return self._tables[place]
-
-
-def _as_written(file: PublishedFile) -> OutputFile:
-    return OutputFile(path=file.path.partition("/")[2], split=file.split, start=0, stop=file.tokens)
 
 
 def _chosen(output: str, what: str, wanted: str | None, there: list[str]) -> str:

@@ -85,10 +85,10 @@ class Board:
             self._live.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         if self._console.is_terminal:
             self._live.stop()
-        elif self._stages:
+        elif kind is None and self._stages:  # a run that failed ends with the one line that says why
             Console(stderr=True, width=LINE_WIDTH).print(self._table())
 
     def begin(self, stage: str, total: int) -> None:
