@@ -42,11 +42,11 @@ def test_a_document_stands_below_its_border(output: str, capsys: pytest.CaptureF
 
 
 def test_a_window_shows_the_borders_in_it(output: str, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = shown(capsys, output, "--window", "1", "--length", "8")
-    assert lines[0].startswith("---- document 0: 2 of 10 ids")
-    assert lines[1] == "xt"
-    assert lines[2].startswith("---- document 1: 5 of 24 ids")
-    assert lines[3] == "secon"
+    lines = shown(capsys, output, "--window", "1", "--length", "9")
+    assert lines[0].startswith("---- document 0: 1 of 10 ids")
+    assert lines[1] == "t"
+    assert lines[2].startswith("---- document 1: 7 of 24 ids")
+    assert lines[3] == "second "
 
 
 def test_a_search_stops_where_it_was_told(output: str, capsys: pytest.CaptureFixture[str]) -> None:
