@@ -1,10 +1,10 @@
-"""``python -m gristmill verify|explain|doctor ...``: the commands that need no flow."""
+"""``python -m gristmill verify|explain|inspect|doctor ...``: the commands that need no flow."""
 
 import sys
 
-from gristmill.commands import doctor, trace, verify
+from gristmill.commands import doctor, inspect, trace, verify
 
-COMMANDS = {"doctor": doctor.main, "explain": trace.main, "verify": verify.main}
+COMMANDS = {"doctor": doctor.main, "explain": trace.main, "inspect": inspect.main, "verify": verify.main}
 
 USAGE = f"usage: python -m gristmill {{{','.join(COMMANDS)}}} ..."
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from gristmill import ledger, places, s3, storage
 from gristmill.manifest import MANIFEST, listed_files
+from gristmill.reporting.card import CARD
 from gristmill.stages.generations import FINISHED, UNFINISHED, claimed, latest
 from gristmill.types import Value
 
@@ -74,7 +75,7 @@ def _of_output(uri: str) -> list[Finding]:
         return [Finding(kind="unfinished", uri=place.uri, remedy=f"run the configuration of {owner!r} again")]
     there = place.names()
     listed = listed_files(manifest)
-    known = listed | {MANIFEST, UNFINISHED} | {name for name in there if name.startswith(f"{FINISHED}/")}
+    known = listed | {MANIFEST, UNFINISHED, CARD} | {name for name in there if name.startswith(f"{FINISHED}/")}
     found = [
         Finding(kind="unlisted", uri=place.where(name), remedy="no manifest lists it")
         for name in there

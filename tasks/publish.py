@@ -1,16 +1,14 @@
 """publish: the manifest last, then what people see of the run."""
 
 from prefect import task
-from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
 from gristmill import places
 from gristmill.config import PrepareConfig
 from gristmill.manifest import MANIFEST
-from gristmill.reporting.summary import summary
-from gristmill.reporting.tables import escape, input_rows, published_rows
 from gristmill.stages import publish as stage
 from gristmill.stages.results import Results
 from gristmill.types import Manifest, Plan, StageReport
+from tasks.artifacts import record
 from tasks.dedup import Deduplicated
 from tasks.ingest import Ingested
 from tasks.pack import Packed
@@ -49,20 +47,17 @@ def publish(
         ),
         config,
     )
-    return record(manifest, config)
+    return _recorded(manifest, config)
 
 
 @task(name="stand", task_run_name="stand", tags={"publish"}, **OPTIONS)
 def stand(planned: Plan, config: PrepareConfig) -> dict[str, object]:
     """Nothing has arrived: the data set as it is."""
-    return record(stage.stand(planned, config), config)
+    return _recorded(stage.stand(planned, config), config)
 
 
-def record(manifest: Manifest, config: PrepareConfig) -> dict[str, object]:
-    """The artifacts of a finished run: published files, input shards, the summary; returns where the data set is."""
-    place = escape(places.at(places.absolute(config.destination)).where(MANIFEST))
-    create_table_artifact(published_rows(manifest), key="shard-report", description=f"Published files of {place}")
-    create_table_artifact(input_rows(manifest), key="input-report", description="What became of every input shard")
-    create_markdown_artifact(summary(manifest), key="corpus-report", description=f"Summary of {place}")
+def _recorded(manifest: Manifest, config: PrepareConfig) -> dict[str, object]:
+    """Leave the artifacts; returns where the data set is."""
+    record(manifest, places.absolute(config.destination), watch.board)
     watch.update(1.0)
     return {"manifest": places.at(config.destination).where(MANIFEST), "sha256": manifest.sha256, **manifest.totals}

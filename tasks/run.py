@@ -23,6 +23,7 @@ from gristmill.config import Execution, PrepareConfig
 from gristmill.errors import ConfigError, InputError, StorageError, WorkerLost
 from gristmill.reporting.board import Board
 from gristmill.types import ShardRef, StageReport, Value
+from tasks.artifacts import record_failures
 
 Call = dict[str, Any]
 Reported = TypeVar("Reported", StageReport, list[StageReport])
@@ -140,10 +141,14 @@ def in_worker(
         watch.board.finish(stage, failed=1)
         raise
     except WorkerLost as error:
+        watch.board.retry(stage)
         place = f"{arguments['shard'].uri}: " if "shard" in arguments else ""
         raise WorkerLost(f"{place}{task_run.name}: {error}") from None
+    except StorageError:
+        watch.board.retry(stage)
+        raise
     for report in made if isinstance(made, list) else [made]:
-        watch.board.finish(stage, reused=report.reused)
+        watch.board.finish(stage, reused=report.reused, tokens=report.tokens, quarantined=report.quarantined)
         what = "reused" if report.reused else f"{report.seconds:.2f} s"
         counts = f"{report.docs_in} documents in, {report.docs_out} out, {report.tokens} tokens"
         get_run_logger().info("%s %s: %s, %s", stage, report.name, what, counts)
@@ -183,10 +188,12 @@ class Crew:
         with ThreadPoolTaskRunner(max_workers=threads) as runner:
             try:
                 futures = self._ended(runner)
-                return {name: future.result(raise_on_failure=False) for name, future in futures.items()}
+                outcomes = {name: future.result(raise_on_failure=False) for name, future in futures.items()}
             except BaseException:
                 workers.stop()  # before the runner is left, which waits for its threads
                 raise
+        record_failures({name: outcome for name, outcome in outcomes.items() if isinstance(outcome, BaseException)})
+        return outcomes
 
     def _ended(self, runner: ThreadPoolTaskRunner[Any]) -> dict[str, PrefectConcurrentFuture[Any]]:
         futures: dict[str, PrefectConcurrentFuture[Any]] = {}
@@ -206,7 +213,7 @@ def each(task: Task[..., Any], calls: list[Call], config: PrepareConfig) -> list
     """One task run per call; results or exceptions in the order of ``calls``, once all are done."""
     crew = Crew(config)
     for number, call in enumerate(calls):
-        crew.ask(str(number), task, call)
+        crew.ask(f"{task.name}-{number:05d}", task, call)
     return list(crew.outcomes().values())
 
 

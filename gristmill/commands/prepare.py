@@ -20,7 +20,8 @@ from gristmill.commands.samples import windows
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError
 from gristmill.manifest import MANIFEST, exists, read_manifest
-from gristmill.reporting.summary import warnings
+from gristmill.reporting.card import index_name
+from gristmill.reporting.health import warnings
 from gristmill.reporting.tables import published_rows
 from gristmill.stages.plan import check_space, plan
 from gristmill.stages.vocabulary import check_tokenizer
@@ -257,5 +258,5 @@ def show(manifest: Manifest, config: PrepareConfig) -> None:
     console.print(f"\ndata set  {output.uri}", highlight=False)
     console.print(f"manifest  {output.where(MANIFEST)}  (sha256 {manifest.sha256[:16]})", highlight=False)
     console.print(f"tokenizer {output.where('tokenizer')}  ({manifest.tokenizer.vocab_size:,} ids)", highlight=False)
-    console.print(f"report    {output.where('report/summary.md')}", highlight=False)
+    console.print(f"report    {output.where(index_name(len(manifest.generations)))}", highlight=False)
     console.print(f"verify    python flows/verify.py {output.uri}", highlight=False)

@@ -9,37 +9,65 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
+from gristmill.reporting.tables import Row
+
 LINE_SECONDS = 10.0
 """Where there is no terminal, at most one line in this time, and one at the end of every stage."""
+
+
+ALWAYS = ("stage", "done", "documents", "documents/s", "MB/s", "time", "left")
+"""Columns that are there from the start, so that the table does not jump; the others come when there is something."""
+
+LINE_WIDTH = 160
+"""Of the table at the end where there is no terminal to ask."""
 
 
 class _Stage:
     def __init__(self, name: str, total: int) -> None:
         self.name, self.total = name, total
-        self.done = self.reused = self.failed = self.documents = self.nbytes = 0
+        self.done = self.reused = self.failed = self.retried = 0
+        self.documents = self.nbytes = self.tokens = self.quarantined = 0
         self.began = time.monotonic()
         self.seconds = 0.0
 
     @property
     def elapsed(self) -> float:
-        return self.seconds or time.monotonic() - self.began
+        return max(self.seconds or time.monotonic() - self.began, 1e-3)
+
+    def row(self) -> Row:
+        """Everything that is known of the stage; texts are empty where there is nothing to tell."""
+        return {
+            "stage": self.name,
+            "done": f"{self.done}/{self.total}",
+            "reused": self._if(self.reused),
+            "failed": self._if(self.failed),
+            "retries": self._if(self.retried),
+            "quarantined": self._if(self.quarantined),
+            "documents": self._if(self.documents),
+            "documents/s": self._if(round(self.documents / self.elapsed)),
+            "MB/s": f"{self.nbytes / 1e6 / self.elapsed:,.1f}" if self.nbytes else "",
+            "tokens": self._if(self.tokens),
+            "time": f"{self.elapsed:.1f} s",
+            "left": self.left(),
+        }
 
     def line(self) -> str:
-        parts = [f"{self.name}: {self.done}/{self.total}"]
-        if self.reused:
-            parts.append(f"{self.reused} reused")
-        if self.failed:
-            parts.append(f"{self.failed} failed")
-        if self.documents:
-            parts.append(f"{self.documents:,} documents, {self.documents / max(self.elapsed, 1e-3):,.0f}/s")
-        if self.nbytes:
-            parts.append(f"{self.nbytes / 1e6 / max(self.elapsed, 1e-3):,.1f} MB/s")
-        return ", ".join(parts) + f", {self.elapsed:.1f} s"
+        """The row in words, without what there is nothing to tell of."""
+        row = self.row()
+        counts = ("reused", "failed", "retries", "quarantined", "documents", "documents/s", "MB/s", "tokens")
+        parts = [f"{row[name]} {name}" for name in counts if row[name]]
+        left = f", about {row['left']} left" if row["left"] else ""
+        return ", ".join([f"{self.name}: {row['done']}", *parts, str(row["time"])]) + left
 
     def left(self) -> str:
+        """An estimate from what was done so far."""
         if not self.done or self.done == self.total:
             return ""
         return f"{self.elapsed / self.done * (self.total - self.done):.0f} s"
+
+    @staticmethod
+    def _if(count: int) -> str:
+        return f"{count:,}" if count else ""
 
 
 class Board:
@@ -57,9 +85,11 @@ class Board:
             self._live.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         if self._console.is_terminal:
             self._live.stop()
+        elif kind is None and self._stages:  # a run that failed ends with the one line that says why
+            Console(stderr=True, width=LINE_WIDTH).print(self._table())
 
     def begin(self, stage: str, total: int) -> None:
         """A stage with ``total`` units of work starts."""
@@ -79,17 +109,25 @@ class Board:
             entry.nbytes += nbytes
         self._say(stage)
 
-    def finish(self, stage: str, *, reused: int = 0, failed: int = 0) -> None:
-        """One unit of a stage is done (or found done already, or has failed)."""
+    def finish(self, stage: str, *, reused: int = 0, failed: int = 0, tokens: int = 0, quarantined: int = 0) -> None:
+        """One unit of a stage is done (or found done already, or has failed), with so many tokens and documents that
+        could not be used."""
         with self._lock:
             entry = self._stages[stage]
             entry.done += 1
             entry.reused += reused
             entry.failed += failed
+            entry.tokens += tokens
+            entry.quarantined += quarantined
             last = entry.done == entry.total
             if last:
                 entry.seconds = time.monotonic() - entry.began
         self._say(stage, always=last)
+
+    def retry(self, stage: str) -> None:
+        """One unit of a stage met trouble with its surroundings and is tried again, as long as tries are left."""
+        with self._lock:
+            self._stages[stage].retried += 1
 
     def share(self) -> float:
         """Mean share of all stages known so far that is done, 0 to 1."""
@@ -107,22 +145,18 @@ class Board:
             line = self._stages[stage].line()
         print(line, file=sys.stderr, flush=True)
 
-    def _table(self) -> Table:
-        table = Table(box=None, pad_edge=False)
-        for name in ("stage", "done", "reused", "failed", "documents", "documents/s", "MB/s", "time", "left"):
-            table.add_column(name, justify="left" if name == "stage" else "right")
+    def rows(self) -> list[Row]:
+        """What every stage did, in the order in which they began."""
         with self._lock:
-            for entry in self._stages.values():
-                rate = max(entry.elapsed, 1e-3)
-                table.add_row(
-                    entry.name,
-                    f"{entry.done}/{entry.total}",
-                    f"{entry.reused}" if entry.reused else "",
-                    f"{entry.failed}" if entry.failed else "",
-                    f"{entry.documents:,}" if entry.documents else "",
-                    f"{entry.documents / rate:,.0f}" if entry.documents else "",
-                    f"{entry.nbytes / 1e6 / rate:,.1f}" if entry.nbytes else "",
-                    f"{entry.elapsed:.1f} s",
-                    entry.left(),
-                )
+            return [entry.row() for entry in self._stages.values()]
+
+    def _table(self) -> Table:
+        rows = self.rows()
+        table = Table(box=None, pad_edge=False)
+        for name in _Stage("", 0).row():
+            if name in ALWAYS or any(row[name] for row in rows):
+                table.add_column(name, justify="left" if name == "stage" else "right")
+        shown = [str(column.header) for column in table.columns]
+        for row in rows:
+            table.add_row(*(str(row[name]) for name in shown))
         return table

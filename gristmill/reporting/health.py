@@ -3,7 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from gristmill.reporting.tables import Row, escape
+import msgspec
+
+from gristmill.reporting.tables import Row, rule_rows
+from gristmill.types import Manifest
 
 LEAST_KEPT = 0.2
 """A filter that keeps less is set wrong more often than the corpus is that bad."""
@@ -21,8 +24,8 @@ def health(source: str, rules: Sequence[dict[str, Any]]) -> list[Row]:
     """
     return [
         {
-            "source": escape(source),
-            "rule": escape(row["rule"]),
+            "source": source,
+            "rule": row["rule"],
             "documents in": row["documents_in"],
             "documents out": row["documents_out"],
             "kept": _percent(_kept(row)),
@@ -33,6 +36,30 @@ def health(source: str, rules: Sequence[dict[str, Any]]) -> list[Row]:
         }
         for row in rules
     ]
+
+
+def health_rows(manifest: Manifest) -> list[Row]:
+    """The table of a whole data set."""
+    return [row for rule in manifest.rules for row in health(rule.source, [msgspec.structs.asdict(rule)])]
+
+
+def judged_rows(manifest: Manifest) -> list[Row]:
+    """The ledger of cleaning, each row with the share that was kept and its warning."""
+    return [
+        {**row, "kept": verdict["kept"], "warning": verdict["warning"]}
+        for row, verdict in zip(rule_rows(manifest), health_rows(manifest), strict=True)
+    ]
+
+
+def warnings(manifest: Manifest) -> list[str]:
+    """A line for each rule that takes more than a rule of its kind should, and for ids that were not as proven."""
+    found = [f"{row['source']}: {row['rule']} {row['warning']}" for row in health_rows(manifest) if row["warning"]]
+    if manifest.tokenizer.documents_different:
+        found.append(
+            f"tokenizer: {manifest.tokenizer.fast_path} and the reference differ on "
+            f"{manifest.tokenizer.documents_different:,} documents compared; the reference encoded their shards"
+        )
+    return found
 
 
 def _kept(row: dict[str, Any]) -> float | None:

@@ -1,9 +1,7 @@
 """The run in one page of Markdown, made from the manifest alone, so that the same data gives the same page."""
 
-import msgspec
-
-from gristmill.reporting.health import health
-from gristmill.reporting.tables import escape, input_rows, markdown, published_rows, rule_rows, source_rows
+from gristmill.reporting.health import judged_rows
+from gristmill.reporting.tables import escape, input_rows, loss_rows, markdown, published_rows, source_rows
 from gristmill.types import Manifest
 
 MOST_ROWS = 50
@@ -34,11 +32,11 @@ def summary(manifest: Manifest) -> str:
         "",
         "## Not published",
         "",
-        markdown(_losses(manifest)) if manifest.dropped or manifest.quarantined else "Every document was published.",
+        markdown(loss_rows(manifest)) if manifest.dropped or manifest.quarantined else "Every document was published.",
         "",
         "## What every rule did",
         "",
-        markdown(_rules(manifest)),
+        markdown(judged_rows(manifest)),
         "",
         "Tokens lost are estimated from the characters removed and the tokens per character of what was kept.",
         "",
@@ -64,34 +62,3 @@ def _left_out(manifest: Manifest) -> list[str]:
 def _eot_sides(manifest: Manifest) -> str:
     said = {"append": "appended to every document", "prepend": "put before every document", "none": "left out"}
     return ", ".join(f"{kind}: {said[side]}" for kind, side in manifest.eot_side.items())
-
-
-def _rules(manifest: Manifest) -> list[dict[str, object]]:
-    judged = [row for rule in manifest.rules for row in health(rule.source, [msgspec.structs.asdict(rule)])]
-    return [
-        {**row, "kept": verdict["kept"], "warning": verdict["warning"]}
-        for row, verdict in zip(rule_rows(manifest), judged, strict=True)
-    ]
-
-
-def warnings(manifest: Manifest) -> list[str]:
-    """A line for each rule that takes more than a rule of its kind should, and for ids that were not as proven."""
-    judged = [row for rule in manifest.rules for row in health(rule.source, [msgspec.structs.asdict(rule)])]
-    found = [f"{row['source']}: {row['rule']} {row['warning']}" for row in judged if row["warning"]]
-    if manifest.tokenizer.documents_different:
-        found.append(
-            f"tokenizer: {manifest.tokenizer.fast_path} and the reference differ on "
-            f"{manifest.tokenizer.documents_different:,} documents compared; the reference encoded their shards"
-        )
-    return found
-
-
-def _losses(manifest: Manifest) -> list[dict[str, object]]:
-    rows: list[dict[str, object]] = []
-    read = max(1, manifest.totals["input_documents"])
-    for what, reasons in (("dropped", manifest.dropped), ("quarantined", manifest.quarantined)):
-        rows += [
-            {"what": what, "reason": escape(reason), "documents": count, "of all read": f"{count / read:.2%}"}
-            for reason, count in reasons.items()
-        ]
-    return rows

@@ -1,4 +1,5 @@
-"""Rows for people: of the published files and of the input shards. Strings that come from data are escaped."""
+"""Rows for people: of published files, input shards, sources, rules. Strings in them are as the data has them; whoever
+shows a row makes it harmless: ``escaped`` for the pages of the server, ``markdown``, the template of the report."""
 
 from gristmill.types import Manifest
 
@@ -6,12 +7,32 @@ Row = dict[str, object]
 
 SPECIAL = str.maketrans({mark: f"&#{ord(mark)};" for mark in "&<>`|[]*\\!#"} | {"\n": " ", "\r": " "})
 LONGEST = 200
+LONGEST_CELL = 1000
+"""A cell may hold many reasons with their counts."""
 
 
-def escape(text: str) -> str:
-    """Text from data, safe in a Markdown table: markup as entities, no links, one line, at most 200 characters."""
-    printable = "".join(mark if mark.isprintable() else "?" for mark in text.replace("\n", " "))
-    return printable[:LONGEST].translate(SPECIAL).replace("://", "&#58;//").replace("www.", "www&#46;")
+SPARED = "\n\t\u200c\u200d"
+"""Line ends, tabs and the two joiners, without which Persian and Hindi words read wrongly."""
+
+
+def printable(text: str, spared: str = "") -> str:
+    """The text with a question mark for every control, format and bidirectional character that is not ``spared``."""
+    return "".join(mark if mark.isprintable() or mark in spared else "?" for mark in text)
+
+
+def escape(text: str, longest: int = LONGEST) -> str:
+    """Text from data, safe in a Markdown table: markup as entities, no links, one line, at most ``longest``
+    characters."""
+    line = printable(text.replace("\n", " "))[:longest]
+    return line.translate(SPECIAL).replace("://", "&#58;//").replace("www.", "www&#46;")
+
+
+def escaped(rows: list[Row]) -> list[Row]:
+    """The rows with every text escaped, for a table that the server shows."""
+    return [
+        {name: escape(value, LONGEST_CELL) if isinstance(value, str) else value for name, value in row.items()}
+        for row in rows
+    ]
 
 
 def published_rows(manifest: Manifest) -> list[Row]:
@@ -35,14 +56,14 @@ def input_rows(manifest: Manifest) -> list[Row]:
     return [
         {
             "shard": shard.index,
-            "source": escape(shard.source),
-            "input": escape(_place(shard.uri, shard.part)),
+            "source": shard.source,
+            "input": _place(shard.uri, shard.part),
             "documents": shard.documents,
             "kept": shard.kept,
             "tokens": shard.tokens,
             "dropped": _reasons(shard.dropped),
             "quarantined": _reasons(shard.quarantined),
-            "error": escape(shard.error),
+            "error": shard.error,
         }
         for shard in manifest.source_shards
     ]
@@ -53,7 +74,7 @@ def source_rows(manifest: Manifest) -> list[Row]:
     tokens = max(1, manifest.totals["tokens"])
     return [
         {
-            "source": escape(name),
+            "source": name,
             "documents": counts["documents"],
             "tokens": counts["tokens"],
             "share of tokens": f"{counts['tokens'] / tokens:.2%}",
@@ -62,11 +83,27 @@ def source_rows(manifest: Manifest) -> list[Row]:
     ]
 
 
+def loss_rows(manifest: Manifest) -> list[Row]:
+    """One row a reason for which documents were not published."""
+    read = max(1, manifest.totals["input_documents"])
+    return [
+        {"what": what, "reason": reason, "documents": count, "of all read": f"{count / read:.2%}"}
+        for what, reasons in (("dropped", manifest.dropped), ("quarantined", manifest.quarantined))
+        for reason, count in reasons.items()
+    ]
+
+
+def copy_rows(manifest: Manifest) -> list[Row]:
+    """The rows of ``loss_rows`` about copies that dedup found; rules too have reasons that begin with that word."""
+    reasons = {f"duplicate_{kind['kind']}" for kind in manifest.config.get("dedup", [])}
+    return [row for row in loss_rows(manifest) if row["reason"] in reasons]
+
+
 def rule_rows(manifest: Manifest) -> list[Row]:
     """The ledger of cleaning: one row a source and rule."""
     return [
         {
-            "source": escape(rule.source),
+            "source": rule.source,
             "rule": rule.rule,
             "documents in": rule.documents_in,
             "dropped": rule.documents_in - rule.documents_out,
@@ -84,14 +121,15 @@ def _place(uri: str, part: dict[str, int] | None) -> str:
 
 
 def _reasons(reasons: dict[str, int]) -> str:
-    return ", ".join(f"{escape(reason)} {count:,}" for reason, count in reasons.items())
+    return ", ".join(f"{reason} {count:,}" for reason, count in reasons.items())
 
 
 def markdown(rows: list[Row]) -> str:
-    """A Markdown table; numbers with thousands separators. ``None.`` where there are no rows."""
+    """A Markdown table, texts escaped; numbers with thousands separators. ``None.`` where there are no rows."""
     if not rows:
         return "None."
     names = list(rows[0])
+    rows = escaped(rows)
     head = [f"| {' | '.join(names)} |", f"|{'---|' * len(names)}"]
     return "\n".join(head + [f"| {' | '.join(_cell(row[name]) for name in names)} |" for row in rows])
 

@@ -9,7 +9,9 @@ import msgspec
 from gristmill import places, storage
 from gristmill.config import PrepareConfig
 from gristmill.formats.base import DataSet
+from gristmill.reporting.figures import encoded, figures_name
 from gristmill.stages.clean import SAMPLES
+from gristmill.stages.figures import figures
 from gristmill.stages.results import Results
 from gristmill.stages.vocabulary import report_of_training
 from gristmill.types import AttachedFile, Manifest, StageReport, file_name
@@ -29,6 +31,7 @@ def attachments(results: Results, manifest: Manifest, config: PrepareConfig) -> 
         **_rejected(results),
         **_documents(results),
         **_training(results.tokenizer),
+        figures_name(results.generation): encoded(figures(results)),
     }
 
 

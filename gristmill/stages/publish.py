@@ -6,9 +6,9 @@ from gristmill import ledger, places
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, StorageError, VerificationError
 from gristmill.manifest import read_manifest, seal, strangers
-from gristmill.reporting.summary import summary
 from gristmill.stages.attachments import Content, attached, attachments
 from gristmill.stages.generations import finish, latest, point, put
+from gristmill.stages.pages import pages, place_card
 from gristmill.stages.results import Results, joined, manifest_of, nothing
 from gristmill.stages.tombstones import tombstones
 from gristmill.stages.upload import published_file
@@ -47,13 +47,14 @@ def _finished(
         name = file_name("tombstones/removed.json", number)
         further[name] = tombstones(removed, manifest, config)
         manifest = _entombed(manifest, name)
-    further[file_name("report/summary.md", number)] = summary(manifest).encode()
     listed = {entry.path: entry for entry in before.attachments} if before else {}
+    further |= pages(manifest, list(listed), further, config)
     listed |= {path: attached(path, content) for path, content in further.items()}
     manifest = seal(msgspec.structs.replace(manifest, attachments=[listed[path] for path in sorted(listed)]))
     _check_alone(manifest, config)
     _put(further, config)
     finish(manifest, config)
+    place_card(config)
     return manifest
 
 
@@ -65,6 +66,7 @@ def stand(planned: Plan, config: PrepareConfig) -> Manifest:
     if planned.removed and config.on_removed == "tombstone":
         return _finished(joined(found, nothing(planned, found)), found, planned.removed, {}, config)
     point(found, config)
+    place_card(config)
     return read_manifest(config.destination)
 
 
@@ -83,6 +85,7 @@ def _again(before: Manifest, files: list[PublishedFile], results: Results, confi
             raise ConfigError(f"{config.destination}: {path} is finished and was made from other input")
     _put(further, config)
     point(before, config)
+    place_card(config)
     return read_manifest(config.destination)
 
 

@@ -121,6 +121,23 @@ def test_artifacts_show_every_file_and_every_shard(run: Run) -> None:
     assert artifacts["progress"] == 100.0
 
 
+def test_artifacts_tell_rules_copies_and_time(run: Run) -> None:
+    """Time differs between runs, so no published file has it; whoever asks finds it on the server."""
+    manifest = read_manifest(Path(run.config.destination))
+    artifacts = run.artifacts()
+    assert [row["rule"] for row in json.loads(artifacts["ledger-report"])] == [rule.rule for rule in manifest.rules]
+    assert [row["rule"] for row in json.loads(artifacts["health-report"])] == [rule.rule for rule in manifest.rules]
+    assert [row["source"] for row in json.loads(artifacts["source-report"])] == ["web"]
+    assert "| dropped | duplicate_exact | 3 |" in artifacts["duplicates-report"]
+    stages = {row["stage"]: row for row in json.loads(artifacts["timing-report"])}
+    assert stages["tokenize"]["done"] == f"{SHARDS}/{SHARDS}"
+    assert stages["tokenize"]["tokens"] == f"{manifest.totals['tokens']:,}"
+    assert stages["clean"]["time"].endswith(" s")
+    page = (Path(run.config.destination) / "report" / "index.html").absolute().as_uri()
+    assert page in artifacts["report-page"]
+    assert not [key for key in artifacts if key.startswith("failure-")]
+
+
 def test_a_second_run_reuses_everything(run: Run) -> None:
     """A flow that is run again by a schedule must not rewrite what a trainer reads."""
     before = run.bytes
@@ -178,7 +195,10 @@ def test_a_damaged_file_fails_the_run_after_the_others_and_is_not_tried_again(tm
     manifest = read_manifest(Path(left_out.config.destination))
     assert [shard.uri for shard in manifest.source_shards if shard.error] == [str(bad)]
     assert manifest.totals["input_documents"] == 42 * (SHARDS - 1)
-    row = json.loads(left_out.artifacts()["input-report"])[1]
+    artifacts = left_out.artifacts()
+    assert [key for key in artifacts if key.startswith("failure-")] == ["failure-shard-00001"]
+    assert "1.jsonl.gz" in artifacts["failure-shard-00001"]
+    row = json.loads(artifacts["input-report"])[1]
     assert row["documents"] == row["kept"] == 0
     assert "1.jsonl.gz" in row["error"]
     serial_config = asked(tmp_path, "serial", on_bad_file="quarantine")

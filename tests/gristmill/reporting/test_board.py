@@ -22,13 +22,17 @@ def test_the_last_line_of_a_stage_has_all_its_counts(capsys: pytest.CaptureFixtu
     with Board() as shown:
         shown.begin("clean", 3)
         shown.advance("clean", 1500, 2_000_000)
-        shown.finish("clean")
-        shown.finish("clean", reused=1)
+        shown.retry("clean")
+        shown.retry("clean")
+        shown.finish("clean", tokens=1000, quarantined=4)
+        shown.finish("clean", reused=1, tokens=234)
         shown.advance("clean", 500, 0)
         shown.finish("clean", failed=1)
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("clean: 3/3, 1 reused, 1 failed, 2,000 documents, ")
-    assert "MB/s, " in line
+    line, *table = capsys.readouterr().err.splitlines()
+    assert line.startswith("clean: 3/3, 1 reused, 1 failed, 2 retries, 4 quarantined, 2,000 documents, ")
+    assert "MB/s, 1,234 tokens, " in line
+    assert [row.split()[0] for row in table] == ["stage", "clean"]
+    assert {"reused", "failed", "retries", "quarantined", "tokens"} <= set(table[0].split())
 
 
 def test_a_log_file_gets_a_line_only_now_and_then(
@@ -84,10 +88,11 @@ def test_a_terminal_shows_a_table_and_no_lines(
     with Board() as shown:
         shown.begin("tokenize", 2)
         shown.advance("tokenize", 1234, 10_000_000)
-        shown.finish("tokenize")
+        shown.finish("tokenize", tokens=5000)
         page = io.StringIO()
         Console(file=page, width=120, force_terminal=False).print(shown._table())
     assert "tokenize: " not in capsys.readouterr().err
     head, row = page.getvalue().splitlines()
-    assert head.split() == ["stage", "done", "reused", "failed", "documents", "documents/s", "MB/s", "time", "left"]
+    assert head.split() == ["stage", "done", "documents", "documents/s", "MB/s", "tokens", "time", "left"]
     assert row.split()[:3] == ["tokenize", "1/2", "1,234"]
+    assert " 5,000 " in row

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from manifests import manifest, source_shard
 
-from gristmill.reporting.tables import escape, input_rows, markdown, published_rows
+from gristmill.reporting.tables import copy_rows, escape, escaped, input_rows, markdown, published_rows
 
 
 @given(st.text())
@@ -43,8 +43,21 @@ def test_a_row_for_every_input_shard_accounts_for_its_documents() -> None:
     first, second = input_rows(manifest(source_shards=shards))
     assert (first["shard"], first["input"], first["documents"], first["kept"]) == (0, "a.jsonl", 5, 3)
     assert (first["dropped"], first["quarantined"], first["error"]) == ("blank 1, too_short 2,000", "json_syntax 1", "")
-    assert second["input"] == "b&#124;c.parquet (2 to 5)"
-    assert (second["quarantined"], second["error"]) == ("", "cut &#60;here&#62;")
+    assert second["input"] == "b|c.parquet (2 to 5)"
+    assert (second["quarantined"], second["error"]) == ("", "cut <here>")
+    (shown,) = escaped([second])
+    assert (shown["input"], shown["error"]) == ("b&#124;c.parquet (2 to 5)", "cut &#60;here&#62;")
+    assert shown["documents"] == 5
+    assert "| b&#124;c.parquet (2 to 5) |" in markdown([second])
+
+
+def test_copies_are_told_from_what_rules_drop() -> None:
+    """Gopher's reasons begin with the same word: repeated lines in one document are no copy of another document."""
+    found = manifest(
+        dropped={"duplicate_exact": 3, "duplicate_lines": 5},
+        config={"split": {"kind": "none"}, "dedup": [{"kind": "exact"}, {"kind": "minhash"}]},
+    )
+    assert [row["reason"] for row in copy_rows(found)] == ["duplicate_exact"]
 
 
 @pytest.mark.parametrize("count", [1, 3])

@@ -1,0 +1,262 @@
+"""The report as one HTML page that needs nothing beside it: no network, no script, no file.
+
+Made from the manifest, the figures and samples alone, so that the same data gives the same bytes: how long the stages
+took differs between runs and is not in it. Every value passes ``_safe`` and the template's escaping, whatever it holds.
+"""
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import jinja2
+import msgspec
+from markupsafe import Markup
+
+from gristmill.reporting import charts
+from gristmill.reporting.figures import STEPS, Figures
+from gristmill.reporting.health import judged_rows
+from gristmill.reporting.tables import (
+    SPARED,
+    Row,
+    copy_rows,
+    input_rows,
+    loss_rows,
+    printable,
+    published_rows,
+    source_rows,
+)
+from gristmill.types import Manifest
+
+MOST_ROWS = 50
+MOST_BARS = 20
+"""Rows shown per table and bars per chart, so that a page of 10,000 shards stays readable; the manifest has all."""
+
+LONGEST_TEXT = 1000
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+class Section(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of the page: what is said, a chart, the rows behind it, and what is left out of them."""
+
+    anchor: str
+    title: str
+    text: str = ""
+    chart: str = ""
+    rows: Sequence[Row] = ()
+    hidden: int = 0
+    rest: str = "manifest.json"
+
+    @property
+    def numeric(self) -> set[str]:
+        """Columns of numbers."""
+        return {name for row in self.rows for name, value in row.items() if isinstance(value, int)}
+
+
+def page(manifest: Manifest, figures: Figures, rejected: list[Row], quarantined: list[Row]) -> bytes:
+    """The page of a whole data set. ``rejected`` and ``quarantined``: samples of what was not published."""
+    style = (TEMPLATES / "page.css").read_text("utf-8")
+    rendered = (
+        _environment()
+        .get_template("page.html")
+        .render(
+            manifest=manifest,
+            sections=_sections(manifest, figures, rejected, quarantined),
+            style=Markup(style),  # a file of our own
+            style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
+            generation=len(manifest.generations),
+        )
+    )
+    return rendered.encode()
+
+
+@lru_cache(maxsize=1)
+def _environment() -> jinja2.Environment:
+    return jinja2.Environment(
+        autoescape=True,
+        finalize=_safe,
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+
+
+def _safe(value: object) -> object:
+    """What the template puts in a page: numbers with separators, text without control and bidirectional characters."""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        text = printable(value, SPARED)
+        return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]} ..."
+    return f"{value:,}" if isinstance(value, int) else value
+
+
+def _sections(manifest: Manifest, figures: Figures, rejected: list[Row], quarantined: list[Row]) -> list[Section]:
+    losses = loss_rows(manifest)
+    found = [
+        _funnel(manifest, figures),
+        _sources(manifest),
+        Section(
+            anchor="drops",
+            title="Not published, by reason",
+            text="" if losses else "Every document was published.",
+            chart=_bars(losses, "reason", "documents", "Documents not published, by reason"),
+            rows=losses,
+        ),
+        _cut("samples", "Samples of what was dropped", rejected, "report/rejected/"),
+        Section(
+            anchor="rules",
+            title="What every rule did",
+            text="Tokens lost are estimated from the characters removed.",
+            rows=judged_rows(manifest),
+        ),
+        _lengths(figures),
+        _clusters(manifest, figures),
+        _scripts(figures),
+        _files(manifest),
+        _cut("inputs", "Input shards", input_rows(manifest), "manifest.json"),
+        _cut("quarantine", "Quarantine", quarantined, "report/quarantine/"),
+        _generations(manifest),
+    ]
+    return [section for section in found if section.rows or section.text]
+
+
+def _cut(anchor: str, title: str, rows: Sequence[Row], rest: str) -> Section:
+    return Section(anchor=anchor, title=title, rows=rows[:MOST_ROWS], hidden=max(0, len(rows) - MOST_ROWS), rest=rest)
+
+
+def _bars(rows: Sequence[Row], label: str, value: str, title: str) -> str:
+    """A chart of two columns of a table, the largest values first; empty where there is nothing to compare."""
+    numbers = [(printable(str(row[label])), float(str(row[value]))) for row in rows]
+    highest = sorted(numbers, key=lambda pair: -pair[1])[:MOST_BARS]
+    return charts.bars(highest, title, value) if highest and highest[0][1] > 0 else ""
+
+
+def _funnel(manifest: Manifest, figures: Figures) -> Section:
+    rows: list[Row] = [
+        {
+            "step": step,
+            "documents": figures.documents[step],
+            "of all read": f"{figures.documents[step] / max(1, figures.documents['read']):.1%}",
+            "characters": figures.characters.get(step, ""),
+            "tokens": manifest.totals["tokens"] if step == "published" else "",
+        }
+        for step in STEPS
+    ]
+    return Section(
+        anchor="funnel",
+        title="From raw to published",
+        text="Usable: not quarantined and not left out by a sample rate. What cannot be used has no characters to "
+        "count, and only published documents have tokens. End-of-text is not counted.",
+        chart=charts.bars([(str(row["step"]), float(str(row["documents"]))) for row in rows], "Documents", "documents")
+        if figures.documents["read"]
+        else "",
+        rows=rows,
+    )
+
+
+def _sources(manifest: Manifest) -> Section:
+    targets = manifest.config.get("mix") or {}
+    every = sum(targets.values()) or 1
+    tokens = max(1, manifest.totals["tokens"])
+    rows = source_rows(manifest)
+    for row, (name, counts) in zip(rows, manifest.sources.items(), strict=True):
+        if targets:
+            target = targets.get(name, 0) / every
+            row["target"] = f"{target:.2%}"
+            row["from target"] = f"{100 * (counts['tokens'] / tokens - target):+.2f} points"
+    return Section(
+        anchor="sources",
+        title="Tokens by source",
+        chart=_bars(rows, "source", "tokens", "Tokens by source"),
+        rows=rows,
+    )
+
+
+def _lengths(figures: Figures) -> Section:
+    return Section(
+        anchor="lengths",
+        title="Length of documents",
+        text="Published documents by their ids, end-of-text not counted.",
+        chart=_columns(figures.lengths, "Documents by length", "ids"),
+        rows=_doubling(figures.lengths, "ids", "documents"),
+    )
+
+
+def _clusters(manifest: Manifest, figures: Figures) -> Section:
+    copies = sum(int(str(row["documents"])) for row in copy_rows(manifest))
+    return Section(
+        anchor="duplicates",
+        title="Groups of copies",
+        text=f"{copies:,} documents were dropped as copies. A group is the document that stayed and its copies within "
+        "a generation. report/duplicates/ names each copy and the document that it repeats.",
+        chart=_columns(figures.clusters, "Groups by their documents", "documents in the group"),
+        rows=_doubling(figures.clusters, "documents in the group", "groups"),
+    )
+
+
+def _columns(table: dict[int, int], title: str, name: str) -> str:
+    values = [(_range(first), float(count)) for first, count in _filled(table).items()]
+    return charts.columns(values, title, name, "count") if values else ""
+
+
+def _doubling(table: dict[int, int], name: str, counted: str) -> list[Row]:
+    return [{name: _range(first), counted: count} for first, count in _filled(table).items()]
+
+
+def _filled(table: dict[int, int]) -> dict[int, int]:
+    """With the empty steps between the first and the last."""
+    first, last = min(table, default=1), max(table, default=0)
+    return {1 << step: table.get(1 << step, 0) for step in range(first.bit_length() - 1, last.bit_length())}
+
+
+def _range(first: int) -> str:
+    if first == 1:
+        return "1"
+    return f"{first}-{2 * first - 1}" if first < 1024 else f"{first >> 10}k-{first >> 9}k"
+
+
+def _scripts(figures: Figures) -> Section:
+    letters = max(1, sum(figures.scripts.values()))
+    ordered = sorted(figures.scripts.items(), key=lambda pair: (-pair[1], pair[0]))
+    rows: list[Row] = [
+        {"script": script, "letters": count, "share": f"{count / letters:.2%}"} for script, count in ordered
+    ]
+    return Section(
+        anchor="scripts",
+        title="Scripts",
+        text=f"Letters by Unicode script, in a sample of {figures.sampled:,} cleaned documents.",
+        chart=_bars(rows, "script", "letters", "Letters by script"),
+        rows=rows,
+    )
+
+
+def _files(manifest: Manifest) -> Section:
+    rows = published_rows(manifest)
+    return Section(
+        anchor="files",
+        title="Published files",
+        chart=_bars(rows, "file", "tokens", "Ids by file"),
+        rows=rows[:MOST_ROWS],
+        hidden=max(0, len(rows) - MOST_ROWS),
+    )
+
+
+def _generations(manifest: Manifest) -> Section:
+    rows: list[Row] = [
+        {
+            "generation": made.number,
+            "input shards": made.shards,
+            "documents": made.documents,
+            "tokens": made.tokens,
+            "input shards gone": len(made.removed),
+            "made by": f"gristmill {made.code_version}",
+        }
+        for made in manifest.generations
+    ]
+    return Section(
+        anchor="generations",
+        title="Generations",
+        rows=rows[-MOST_ROWS:],
+        hidden=max(0, len(rows) - MOST_ROWS),
+    )

@@ -1,0 +1,119 @@
+"""What a generation leaves for people: a summary, a page, a data card, each speaking of the whole data set."""
+
+import io
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+
+from gristmill import places, storage
+from gristmill.config import PrepareConfig
+from gristmill.places import Place
+from gristmill.reporting.card import CARD, card, card_name, index_name, untouched
+from gristmill.reporting.figures import decoded, figures_name, total
+from gristmill.reporting.page import page
+from gristmill.reporting.summary import summary
+from gristmill.reporting.tables import Row
+from gristmill.stages.attachments import Content
+from gristmill.stages.generations import latest
+from gristmill.types import Manifest, file_name
+
+SUMMARY = "report/summary.md"
+
+SAMPLES = 3
+"""Dropped documents shown per rule and reason, and unusable ones per reason; the files have more."""
+
+MOST_FILES = 32
+MOST_LINES = 1000
+"""Files that are read for samples, of the newest generations, and how much of each."""
+
+
+def pages(
+    manifest: Manifest, listed: list[str], further: dict[str, Content], config: PrepareConfig
+) -> dict[str, Content]:
+    """The pages by their paths. ``listed``: paths of further files that earlier generations have in place;
+    ``further``: those that this one is about to put there."""
+    files = _Files(places.at(config.destination), listed, further)
+    number = len(manifest.generations)
+    names = [figures_name(generation.number) for generation in manifest.generations]
+    shown = page(
+        manifest,
+        total(decoded(files.read(name)) for name in names if name in files),
+        _rejected(files),
+        _quarantined(files),
+    )
+    return {
+        file_name(SUMMARY, number): summary(manifest).encode(),
+        index_name(number): shown,
+        card_name(number): card(manifest),
+    }
+
+
+def place_card(config: PrepareConfig) -> None:
+    """Make ``README.md`` the card of the last generation, unless somebody has written in it."""
+    place = places.at(config.destination)
+    before = place.read(CARD) if place.has(CARD) else None
+    manifest = latest(config.destination)
+    if manifest is not None and (before is None or untouched(before)):
+        place.swap(CARD, place.read(card_name(len(manifest.generations))), before)
+
+
+class _Files:
+    """Further files, whether they are in place or about to be."""
+
+    def __init__(self, place: Place, listed: list[str], further: dict[str, Content]) -> None:
+        self._place = place
+        self._further = further
+        self._names = sorted({*listed, *further})
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._names
+
+    def newest(self, folder: str) -> list[str]:
+        """Some files of a folder, those of this generation first."""
+        found = [name for name in self._names if name.startswith(f"{folder}/")]
+        return sorted(found, key=lambda name: name not in self._further)[:MOST_FILES]
+
+    def read(self, name: str) -> bytes:
+        content = self._further.get(name)
+        if content is None:
+            return self._place.read(name)
+        return content if isinstance(content, bytes) else b"".join(storage.blocks(content))
+
+    def rows(self, name: str) -> Iterator[Row]:
+        """The first objects in a file of JSON lines, compressed or not."""
+        data = pa.BufferReader(self.read(name))
+        stream = pa.CompressedInputStream(data, "zstd") if Path(name).suffix == ".zst" else data
+        lines = io.BufferedReader(stream)
+        yield from (msgspec.json.decode(line) for line in islice(lines, MOST_LINES))
+
+
+def _rejected(files: _Files) -> list[Row]:
+    """A few documents that each rule dropped, by rule and reason."""
+    found: list[Row] = []
+    for name in files.newest("report/rejected"):
+        rule = Path(name).name.partition(".")[0].partition("-g")[0]
+        seen: Counter[object] = Counter()
+        for row in files.rows(name):
+            if seen[row["reason"]] < SAMPLES:
+                seen[row["reason"]] += 1
+                place = {"rule": rule, "reason": row["reason"], "source": row["source"], "document": row["id"]}
+                found.append({**place, "text begins": row["excerpt"]})
+    return sorted(found, key=lambda row: (str(row["rule"]), str(row["reason"])))
+
+
+def _quarantined(files: _Files) -> list[Row]:
+    """A few unusable documents of each reason."""
+    found: list[Row] = []
+    seen: Counter[object] = Counter()
+    for name in files.newest("report/quarantine"):
+        for row in files.rows(name):
+            if seen[row["reason"]] < SAMPLES:
+                seen[row["reason"]] += 1
+                found.append(
+                    {"reason": row["reason"], "input": row["uri"], "place": row["place"], "shows": row["excerpt"]}
+                )
+    return sorted(found, key=lambda row: str(row["reason"]))
