@@ -100,6 +100,14 @@ def read(uri: str) -> bytes:
     return b"".join(blocks(uri))
 
 
+def digest(uri: str) -> str:
+    """sha256 of the object's bytes, in hex, whatever the server says of them."""
+    found = hashlib.sha256()
+    for block in blocks(uri):
+        found.update(block)
+    return found.hexdigest()
+
+
 def download(uri: str, target: Path, *, nbytes: int, sha256: str) -> None:
     """Bring the object to ``target``, which appears whole and with this size and sha256, or not at all.
 
@@ -201,15 +209,15 @@ def _send_parts(body: BinaryIO, bucket: str, key: str, sha256: str) -> None:
         **place, ChecksumAlgorithm="SHA256", Metadata={"sha256": sha256}
     )["UploadId"]
     try:
-        digest = hashlib.sha256()
+        sent = hashlib.sha256()
         parts: list[dict[str, Any]] = []
         while block := body.read(PART_BYTES):
-            digest.update(block)
+            sent.update(block)
             part = {"PartNumber": len(parts) + 1, "ChecksumSHA256": _checksum(block)}
             answer = client().upload_part(**place, **part, Body=block)
             parts.append({**part, "ETag": answer["ETag"]})
-        if digest.hexdigest() != sha256:  # nobody but us compares the whole
-            raise StorageError(f"s3://{bucket}/{key}: the file to send has sha256 {digest.hexdigest()}, not {sha256}")
+        if sent.hexdigest() != sha256:  # nobody but us compares the whole
+            raise StorageError(f"s3://{bucket}/{key}: the file to send has sha256 {sent.hexdigest()}, not {sha256}")
         client().complete_multipart_upload(**place, MultipartUpload={"Parts": parts}, IfNoneMatch="*")
     except BaseException:
         with suppress(*failures()):  # what cannot be removed now is listed by ``uploads``
@@ -225,10 +233,7 @@ def _content(uri: str, likely: str) -> tuple[str, Stored]:
         head = client().head_object(Bucket=bucket, Key=key, ChecksumMode="ENABLED")
     if head.get("ChecksumSHA256") == _encoded(likely):
         return likely, _stored(head)
-    digest = hashlib.sha256()
-    for block in blocks(uri):
-        digest.update(block)
-    return digest.hexdigest(), _stored(head)
+    return digest(uri), _stored(head)
 
 
 def _mismatch(uri: str, nbytes: int, sha256: str, wanted_bytes: int, wanted: str) -> StorageError:

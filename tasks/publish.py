@@ -7,13 +7,13 @@ from gristmill import places
 from gristmill.config import PrepareConfig
 from gristmill.manifest import MANIFEST
 from gristmill.reporting.summary import summary
-from gristmill.reporting.tables import escape, input_rows, published_rows
+from gristmill.reporting.tables import escape, input_rows, transfer_rows
 from gristmill.stages import publish as stage
 from gristmill.stages.results import Results
 from gristmill.types import Manifest, Plan, StageReport
 from tasks.dedup import Deduplicated
+from tasks.deliver import Delivered
 from tasks.ingest import Ingested
-from tasks.pack import Packed
 from tasks.run import OPTIONS, watch
 from tasks.tokenize import Tokenized
 
@@ -23,8 +23,7 @@ def publish(
     ingested: Ingested,
     dropped: Deduplicated,
     tokenized: Tokenized,
-    packed: Packed,
-    uploaded: list[StageReport],
+    delivered: Delivered,
     config: PrepareConfig,
 ) -> dict[str, object]:
     """Check that everything adds up, write the manifest, record the artifacts; returns where the data set is."""
@@ -41,26 +40,27 @@ def publish(
             trimmed=dropped.trimmed,
             tokenizer=tokenized.tokenizer,
             tokenized=tokenized.shards,
-            layout=packed.layout,
-            packed=packed.pieces,
-            uploaded=uploaded,
+            layout=delivered.layout,
+            packed=delivered.pieces,
+            uploaded=delivered.uploaded,
             failed=ingested.failed,
         ),
         config,
     )
-    return record(manifest, config)
+    return record(manifest, delivered.uploaded, config)
 
 
 @task(name="stand", task_run_name="stand", tags={"publish"}, **OPTIONS)
 def stand(planned: Plan, config: PrepareConfig) -> dict[str, object]:
     """Nothing has arrived: the data set as it is."""
-    return record(stage.stand(planned, config), config)
+    return record(stage.stand(planned, config), [], config)
 
 
-def record(manifest: Manifest, config: PrepareConfig) -> dict[str, object]:
+def record(manifest: Manifest, uploaded: list[StageReport], config: PrepareConfig) -> dict[str, object]:
     """The artifacts of a finished run: published files, input shards, the summary; returns where the data set is."""
     place = escape(places.at(places.absolute(config.destination)).where(MANIFEST))
-    create_table_artifact(published_rows(manifest), key="shard-report", description=f"Published files of {place}")
+    rows = transfer_rows(manifest, uploaded)
+    create_table_artifact(rows, key="shard-report", description=f"Published files of {place}")
     create_table_artifact(input_rows(manifest), key="input-report", description="What became of every input shard")
     create_markdown_artifact(summary(manifest), key="corpus-report", description=f"Summary of {place}")
     watch.update(1.0)

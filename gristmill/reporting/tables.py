@@ -1,6 +1,6 @@
 """Rows for people: of the published files and of the input shards. Strings that come from data are escaped."""
 
-from gristmill.types import Manifest
+from gristmill.types import Manifest, StageReport
 
 Row = dict[str, object]
 
@@ -28,6 +28,19 @@ def published_rows(manifest: Manifest) -> list[Row]:
         }
         for file in manifest.files
     ]
+
+
+def transfer_rows(manifest: Manifest, uploaded: list[StageReport]) -> list[Row]:
+    """``published_rows``, and how each file got to its place; ``None`` for those of earlier generations."""
+    put = {report.details["file"]["path"]: report.details["transfer"] for report in uploaded}
+    return [{**row, **_transfer(put.get(str(row["file"])))} for row in published_rows(manifest)]
+
+
+def _transfer(put: dict[str, float] | None) -> Row:
+    if put is None:
+        return {"seconds": None, "MB/s": None, "retries": None}
+    speed = put["bytes"] / 1e6 / max(put["seconds"], 1e-6)
+    return {"seconds": round(put["seconds"], 3), "MB/s": round(speed, 1), "retries": put["retries"]}
 
 
 def input_rows(manifest: Manifest) -> list[Row]:

@@ -1,11 +1,12 @@
 """Join the pieces of one file at its final place and count what arrived."""
 
+import time
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from gristmill import ledger, places, progress
+from gristmill import ledger, places, progress, s3_client
 from gristmill.config import PrepareConfig
 from gristmill.errors import VerificationError
 from gristmill.formats.base import Format, OutputFile
@@ -18,7 +19,8 @@ from gristmill.types import Artifact, Boundary, PlannedFile, PublishedFile, Stag
 def upload(
     generation: int, file: PlannedFile, packed: list[StageReport], tokenizer: StageReport, config: PrepareConfig
 ) -> StageReport:
-    """Publish one file and recount it from its published bytes. ``details["file"]`` is its ``PublishedFile``.
+    """Publish one file and recount it from its published bytes. ``details["file"]`` is its ``PublishedFile``,
+    ``details["transfer"]`` the ``seconds`` and ``bytes`` of putting it there and the ``retries`` of its requests.
 
     Raises ``VerificationError`` when the bytes hold other counts than were packed.
     """
@@ -36,7 +38,13 @@ def upload(
         dtype = token_dtype(tokenizer_record(tokenizer).vocab_size)
         header = format.header(OutputFile(path=file.path, split=file.split, start=0, stop=file.tokens), dtype)
         parts = [places.here(report.artifacts["tokens"]) for report in packed]
+        began, repeated = time.perf_counter(), s3_client.retries()
         artifact = put(name, parts, header, config)
+        transfer = {
+            "seconds": round(time.perf_counter() - began, 6),
+            "bytes": artifact.nbytes,
+            "retries": s3_client.retries() - repeated,
+        }
         progress.advance(0, artifact.nbytes)
         with output.fresh(name) as path:
             published = _counted(generation, file, format, artifact, path, packed, tokenizer)
@@ -49,7 +57,7 @@ def upload(
             tokens=published.tokens - published.eos,
             eos=published.eos,
             artifacts={"file": artifact},
-            details={"file": published},
+            details={"file": published, "transfer": transfer},
         )
 
     return ledger.run(config.execution.work, "upload", file.index, determined, produce)

@@ -1,8 +1,9 @@
 """``python -m soak``: every fault in its full form, the tables into docs/reliability.md.
 
 ``python -m soak library`` tries the job inside one process on disk, ``store`` the same with work area and output in
-SeaweedFS, ``command`` the real command under a Prefect server; a part that is stopped writes the rows it has. ``--only WORD`` tries the rows whose module or function has it in its name and
-leaves the page alone; ``--share 0.1`` tries a tenth of each.
+SeaweedFS, ``command`` the real command under a Prefect server; a part that is stopped writes the rows it has.
+``--only WORD`` tries the rows whose module or function has it in its name and leaves the page alone; ``--share 0.1``
+tries a tenth of each.
 """
 
 import argparse
@@ -120,17 +121,7 @@ def store(soak: Soak, bench: Bench) -> None:
 def command(soak: Soak, bench: Bench) -> None:
     """The faults of the command and of its worker processes."""
     with Server() as server:
-        for fault, count in STORE_FAULTS: list[tuple[Fault, int]] = [
-    (kills.at_random_moments, 60),
-    (nights.killed, 20),
-    (unsteady.faults, len(unsteady.PLANS)),
-    (damage.in_published_files, 100),
-    (damage.in_work_files, 20),
-    (races.two_at_once, 10),
-]
-WHOLE = (disk.small_disk, lost.poison, unsteady.faults)
-"""Faults of which a share would be no trial."""
-COMMAND_FAULTS:
+        for fault, count in COMMAND_FAULTS:
             soak.add(fault, count, bench, server)
 
 

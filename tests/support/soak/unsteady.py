@@ -38,12 +38,11 @@ def _job(bench: Bench, plan: Mapping[Fault, float], seed: int) -> tuple[list[str
         with reached(proxy.endpoint, attempts=3):
             runner = Runner({**bench.site.environment, **s3_client.environment()})
         with Watcher(bench, place) as watcher:
-            for runs in range(1, RUNS + 1):
-                outcome = runner.run(bench.job.document(place))
-                if outcome.status == 0:
-                    break
+            runs, outcome = 1, runner.run(bench.job.document(place))
+            while outcome.status and runs < RUNS:
                 if outcome.kind != "StorageError" or "s3://" not in outcome.error:
                     problems.append(f"{outcome.kind}: {outcome.error}")
+                runs, outcome = runs + 1, runner.run(bench.job.document(place))
         runner.close()
         met = sum(proxy.met.values())
         problems += [] if proxy.met.keys() == plan.keys() else [f"met only {dict(proxy.met)} of {dict(plan)}"]
