@@ -52,6 +52,7 @@ class Listed(Value, frozen=True, kw_only=True):
     """Its key below the prefix that was listed."""
     nbytes: int
     etag: str
+    modified: datetime.datetime
 
 
 class Upload(Value, frozen=True, kw_only=True):
@@ -167,7 +168,12 @@ def names(prefix: str) -> list[Listed]:
     bucket, key = parts_of(prefix)
     below = folder_of(key)
     found = [
-        Listed(name=entry["Key"][len(below) :], nbytes=entry["Size"], etag=entry["ETag"])
+        Listed(
+            name=entry["Key"][len(below) :],
+            nbytes=entry["Size"],
+            etag=entry["ETag"],
+            modified=entry["LastModified"],
+        )
         for entry in _pages(prefix, "list_objects_v2", "Contents", Bucket=bucket, Prefix=below)
         if not entry["Key"].endswith("/")
     ]
