@@ -16,19 +16,18 @@ from prefect import flow
 
 from gristmill.config import PrepareConfig
 from tasks.dedup import drop_duplicates
+from tasks.deliver import deliver
 from tasks.ingest import ingest
-from tasks.pack import pack_pieces
 from tasks.plan import plan
 from tasks.publish import publish, stand
 from tasks.run import dated, running
 from tasks.server import with_server
 from tasks.tokenize import tokenize_shards
-from tasks.upload import upload_files
 
 
 @flow(name="prepare", flow_run_name="{config.dataset}", log_prints=False, persist_result=False)
 def prepare(config: PrepareConfig = PrepareConfig()) -> dict[str, object]:  # noqa: B008  a frozen value
-    """Plan what is new, fetch and clean every shard, drop duplicates, tokenize, pack, upload, and publish the proof."""
+    """Plan what is new, fetch and clean every shard, drop duplicates, tokenize, deliver, and publish the proof."""
     config = dated(config)
     with running(config):
         planned = plan(config)
@@ -37,9 +36,8 @@ def prepare(config: PrepareConfig = PrepareConfig()) -> dict[str, object]:  # no
         ingested = ingest(planned, config)
         dropped = drop_duplicates(ingested, config)
         tokenized = tokenize_shards(dropped, config)
-        packed = pack_pieces(tokenized, config)
-        uploaded = upload_files(packed, tokenized, config)
-        return publish(ingested, dropped, tokenized, packed, uploaded, config)
+        delivered = deliver(tokenized, config)
+        return publish(ingested, dropped, tokenized, delivered, config)
 
 
 if __name__ == "__main__":

@@ -59,6 +59,9 @@ class Execution(Settings):
     downloads: int = Field(
         0, ge=0, le=4096, description="Remote inputs fetched at once, beside the workers; 0: they share the workers."
     )
+    uploads: int = Field(
+        0, ge=0, le=4096, description="Files published at once, beside the workers; 0: they share the workers."
+    )
     memory: ByteSize = Field(
         ByteSize(2_000_000_000),
         ge=1000,

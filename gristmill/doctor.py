@@ -1,15 +1,20 @@
 """What runs that were killed, and faults of a store, left in an output or a work area."""
 
 import datetime
+import re
 import time
 from collections import defaultdict
 from pathlib import Path
 
 from gristmill import ledger, places, s3, storage
-from gristmill.manifest import MANIFEST, listed_files
-from gristmill.reporting.card import CARD
+from gristmill.errors import ConfigError
+from gristmill.manifest import MANIFEST, listed_files, strangers
+from gristmill.places import Entry
 from gristmill.stages.generations import FINISHED, UNFINISHED, claimed, latest
 from gristmill.types import Value
+
+_IN_OUTPUT = re.compile(rf"([^/]+/[0-9a-f]{{{ledger.KEY_DIGITS}}})/.+")
+"""A file of the output of a stage, by its name in the work area."""
 
 
 class Finding(Value, frozen=True, kw_only=True):
@@ -18,7 +23,7 @@ class Finding(Value, frozen=True, kw_only=True):
     kind: str
     """``upload``: parts that never became an object; ``temporary``: a file half made; ``unlisted``: a file that no
     manifest or receipt lists; ``incomplete``: a receipt of which a file is missing or has another size; ``missing``: a
-    published file that is not there; ``unfinished``: a data set without a manifest."""
+    published file that is not there; ``unfinished``: a data set, or a generation of one, without its manifest."""
     uri: str
     remedy: str
     upload: s3.Upload | None = None
@@ -30,11 +35,18 @@ class Finding(Value, frozen=True, kw_only=True):
 
 
 def examine(uri: str, hours: float) -> list[Finding]:
-    """Everything found at an output or a work area, whichever it is. Uploads and temporary files younger than
-    ``hours`` may be those of a run that is under way, and are left out."""
-    place = places.at(uri)
-    is_output = place.has(MANIFEST) or place.has(UNFINISHED) or bool(place.names(FINISHED))
-    return [*_half_made(uri, hours), *(_of_output(uri) if is_output else _of_work(uri))]
+    """Everything found at an output or a work area, whichever it is. What is younger than ``hours`` and may be that of
+    a run under way is left out, and so is what no run of gristmill can have put there.
+
+    Raises ``ConfigError`` when there is nothing at all.
+    """
+    oldest = time.time() - hours * 3600
+    entries = places.at(uri).entries()
+    is_output = any(name in (MANIFEST, UNFINISHED) or name.startswith(f"{FINISHED}/") for name in entries)
+    left = [*_half_made(uri, oldest), *(_of_output if is_output else _of_work)(uri, entries, oldest)]
+    if not entries and not left:
+        raise ConfigError(f"{uri}: nothing is there; give an output or a work area")
+    return left
 
 
 def mend(findings: list[Finding]) -> int:
@@ -50,62 +62,78 @@ def mend(findings: list[Finding]) -> int:
     return len(removable)
 
 
-def _half_made(uri: str, hours: float) -> list[Finding]:
+def _half_made(uri: str, oldest: float) -> list[Finding]:
     if places.is_remote(uri):
-        before = datetime.datetime.now(datetime.UTC) - datetime.timedelta(hours=hours)
+        before = datetime.datetime.fromtimestamp(oldest, datetime.UTC)
         return [
             Finding(kind="upload", uri=upload.uri, remedy=f"parts sent {upload.initiated:%F %T}", upload=upload)
             for upload in s3.uploads(uri)
             if upload.initiated <= before
         ]
-    oldest = time.time() - hours * 3600
     found = sorted(storage.local(uri).rglob(f"{storage.TEMPORARY}*"))
     outermost = [path for path in found if not any(part.startswith(storage.TEMPORARY) for part in path.parts[:-1])]
     return [
         Finding(kind="temporary", uri=str(path), remedy="left by a process that is gone")
         for path in outermost
-        if path.lstat().st_mtime <= oldest
+        if storage.is_left_over(path.name) and path.lstat().st_mtime <= oldest
     ]
 
 
-def _of_output(uri: str) -> list[Finding]:
+def _of_output(uri: str, entries: dict[str, Entry], oldest: float) -> list[Finding]:
     place, manifest = places.at(uri), latest(uri)
+    again = "a run is at work, or was killed: run the configuration of"
     if manifest is None:
-        owner = claimed(uri)
-        return [Finding(kind="unfinished", uri=place.uri, remedy=f"run the configuration of {owner!r} again")]
-    there = place.names()
-    listed = listed_files(manifest)
-    known = listed | {MANIFEST, UNFINISHED, CARD} | {name for name in there if name.startswith(f"{FINISHED}/")}
+        return [Finding(kind="unfinished", uri=place.uri, remedy=f"{again} {claimed(uri)!r} again")]
     found = [
-        Finding(kind="unlisted", uri=place.where(name), remedy="no manifest lists it")
-        for name in there
-        if name not in known and not place.has(UNFINISHED)
-    ]
-    found += [
         Finding(kind="missing", uri=place.where(name), remedy="run its configuration again")
-        for name in sorted(listed - set(there))
+        for name in sorted(listed_files(manifest) - entries.keys())
     ]
-    if not place.has(MANIFEST) or place.read(MANIFEST) != place.read(place.names(FINISHED)[-1]):
+    if UNFINISHED in entries:  # files without a manifest may be those of the run
+        return [*found, Finding(kind="unfinished", uri=place.uri, remedy=f"{again} {manifest.dataset!r} again")]
+    if MANIFEST not in entries or place.read(MANIFEST) != place.read(place.names(FINISHED)[-1]):
         remedy = f"{MANIFEST} does not speak of the last generation: run its configuration again"
         found.append(Finding(kind="unfinished", uri=place.uri, remedy=remedy))
-    return found
+    return found + [
+        Finding(kind="unlisted", uri=place.where(name), remedy="no manifest lists it")
+        for name in strangers(uri, manifest)
+        if name in entries and entries[name].modified <= oldest
+    ]
 
 
-def _of_work(uri: str) -> list[Finding]:
+def _of_work(uri: str, entries: dict[str, Entry], oldest: float) -> list[Finding]:
     """Stage outputs are ``<stage>/<fingerprint>/<file>``; anything else at the place is not ours to judge."""
     place = places.at(uri)
     folders: dict[str, list[str]] = defaultdict(list)
-    for name in place.names():
-        stage, _, rest = name.partition("/")
-        key, slash, _ = rest.partition("/")
-        if slash and len(key) == ledger.KEY_DIGITS:
-            folders[f"{stage}/{key}"].append(name)
+    for name in entries:
+        made = _IN_OUTPUT.fullmatch(name)
+        if made and not name.startswith(f"{places.COPIES}/"):  # of the spool: copies have no receipts
+            folders[made[1]].append(name)
     found: list[Finding] = []
     for folder, names in folders.items():
         report = f"{folder}/{ledger.REPORT}"
-        if report not in names:
-            found += [Finding(kind="unlisted", uri=place.where(name), remedy="no receipt lists it") for name in names]
-        elif ledger.listed(place.where(folder)) is None:
+        if max(entries[name].modified for name in names) > oldest or _holds(place.where(folder), report, entries):
+            continue
+        if report in names:
             remedy = "a file of it is missing or has another size; the next run makes it again"
             found.append(Finding(kind="incomplete", uri=place.where(report), remedy=remedy))
+        others = [name for name in names if name != report]
+        found += [Finding(kind="unlisted", uri=place.where(name), remedy="no receipt lists it") for name in others]
     return found
+
+
+def _holds(folder: str, report: str, entries: dict[str, Entry]) -> bool:
+    """Whether every file of the work area that the receipt lists is there with its size. Where it says the work area
+    is does not matter: it may say it from another folder, or have been moved. Published files are elsewhere, and are
+    not looked for."""
+    receipt = ledger.present(folder) if report in entries else None
+    if receipt is None:
+        return False
+    artifacts = receipt.artifacts.values() if receipt.stage != "upload" else []
+    return all(_size(artifact.uri, entries) == artifact.nbytes for artifact in artifacts)
+
+
+def _size(uri: str, entries: dict[str, Entry]) -> int | None:
+    parts = uri.split("/")
+    names = ("/".join(parts[start:]) for start in range(len(parts) - 2, -1, -1))
+    name = next((name for name in names if _IN_OUTPUT.fullmatch(name)), "")
+    return entries[name].nbytes if name in entries else None

@@ -16,9 +16,18 @@ from typing import Protocol
 
 from gristmill import s3, storage
 from gristmill.errors import ConfigError, StorageError
-from gristmill.types import Artifact
+from gristmill.types import Artifact, Value
 
 SPOOL = "GRISTMILL_SPOOL"
+COPIES = "copies"
+
+
+class Entry(Value, frozen=True, kw_only=True):
+    """A file in a listing."""
+
+    nbytes: int
+    modified: float
+    """Unix time."""
 
 
 class Place(Protocol):
@@ -35,6 +44,9 @@ class Place(Protocol):
 
     def names(self, folder: str = "") -> list[str]:
         """Every file beneath ``folder``, sorted; temporary ones are not seen."""
+
+    def entries(self) -> dict[str, Entry]:
+        """Every file by its name, as ``names`` has them."""
 
     def path(self, name: str) -> Path:
         """A file on this machine that holds these bytes, to be read only."""
@@ -151,6 +163,10 @@ class _Folder:
             if path.is_file() and not path.name.startswith(storage.TEMPORARY)
         )
 
+    def entries(self) -> dict[str, Entry]:
+        found = {name: (self._root / name).stat() for name in self.names()}
+        return {name: Entry(nbytes=status.st_size, modified=status.st_mtime) for name, status in found.items()}
+
     def path(self, name: str) -> Path:
         return self._root / name
 
@@ -198,6 +214,12 @@ class _Bucket:
         prefix = f"{folder}/" if folder else ""
         return [prefix + listed.name for listed in s3.names(f"{self.where(folder)}/")]
 
+    def entries(self) -> dict[str, Entry]:
+        return {
+            listed.name: Entry(nbytes=listed.nbytes, modified=listed.modified.timestamp())
+            for listed in s3.names(f"{self.uri}/")
+        }
+
     def path(self, name: str) -> Path:
         found = s3.stat(self.where(name))
         if found is None:
@@ -211,7 +233,7 @@ class _Bucket:
     def _copied(self, name: str, files: list[tuple[str, int, str]]) -> Path:
         """A folder of copies that is named by the ETags of the originals."""
         key = hashlib.sha256(repr((self.uri, name, files)).encode()).hexdigest()[:32]
-        final = spool() / "copies" / key
+        final = spool() / COPIES / key
         if final.is_dir():
             return final
         temporary = final.with_name(storage.temporary(key))
@@ -259,7 +281,7 @@ class _Bucket:
         s3.remove(self.where(name))
 
     def sweep(self) -> int:
-        return storage.sweep(spool().glob(f"{storage.TEMPORARY}*"))
+        return sum(storage.sweep(folder.glob(f"{storage.TEMPORARY}*")) for folder in (spool(), spool() / COPIES))
 
     def free_bytes(self) -> int | None:
         return None

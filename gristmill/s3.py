@@ -52,6 +52,7 @@ class Listed(Value, frozen=True, kw_only=True):
     """Its key below the prefix that was listed."""
     nbytes: int
     etag: str
+    modified: datetime.datetime
 
 
 class Upload(Value, frozen=True, kw_only=True):
@@ -98,6 +99,14 @@ def blocks(uri: str) -> Iterator[bytes]:
 def read(uri: str) -> bytes:
     """The object's bytes; for small ones."""
     return b"".join(blocks(uri))
+
+
+def digest(uri: str) -> str:
+    """sha256 of the object's bytes, in hex, whatever the server says of them."""
+    found = hashlib.sha256()
+    for block in blocks(uri):
+        found.update(block)
+    return found.hexdigest()
 
 
 def download(uri: str, target: Path, *, nbytes: int, sha256: str) -> None:
@@ -159,7 +168,12 @@ def names(prefix: str) -> list[Listed]:
     bucket, key = parts_of(prefix)
     below = folder_of(key)
     found = [
-        Listed(name=entry["Key"][len(below) :], nbytes=entry["Size"], etag=entry["ETag"])
+        Listed(
+            name=entry["Key"][len(below) :],
+            nbytes=entry["Size"],
+            etag=entry["ETag"],
+            modified=entry["LastModified"],
+        )
         for entry in _pages(prefix, "list_objects_v2", "Contents", Bucket=bucket, Prefix=below)
         if not entry["Key"].endswith("/")
     ]
@@ -201,15 +215,15 @@ def _send_parts(body: BinaryIO, bucket: str, key: str, sha256: str) -> None:
         **place, ChecksumAlgorithm="SHA256", Metadata={"sha256": sha256}
     )["UploadId"]
     try:
-        digest = hashlib.sha256()
+        sent = hashlib.sha256()
         parts: list[dict[str, Any]] = []
         while block := body.read(PART_BYTES):
-            digest.update(block)
+            sent.update(block)
             part = {"PartNumber": len(parts) + 1, "ChecksumSHA256": _checksum(block)}
             answer = client().upload_part(**place, **part, Body=block)
             parts.append({**part, "ETag": answer["ETag"]})
-        if digest.hexdigest() != sha256:  # nobody but us compares the whole
-            raise StorageError(f"s3://{bucket}/{key}: the file to send has sha256 {digest.hexdigest()}, not {sha256}")
+        if sent.hexdigest() != sha256:  # nobody but us compares the whole
+            raise StorageError(f"s3://{bucket}/{key}: the file to send has sha256 {sent.hexdigest()}, not {sha256}")
         client().complete_multipart_upload(**place, MultipartUpload={"Parts": parts}, IfNoneMatch="*")
     except BaseException:
         with suppress(*failures()):  # what cannot be removed now is listed by ``uploads``
@@ -225,10 +239,7 @@ def _content(uri: str, likely: str) -> tuple[str, Stored]:
         head = client().head_object(Bucket=bucket, Key=key, ChecksumMode="ENABLED")
     if head.get("ChecksumSHA256") == _encoded(likely):
         return likely, _stored(head)
-    digest = hashlib.sha256()
-    for block in blocks(uri):
-        digest.update(block)
-    return digest.hexdigest(), _stored(head)
+    return digest(uri), _stored(head)
 
 
 def _mismatch(uri: str, nbytes: int, sha256: str, wanted_bytes: int, wanted: str) -> StorageError:

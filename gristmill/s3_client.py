@@ -44,6 +44,11 @@ class S3Settings(Settings):
     plain_http: Literal["refuse", "allow"] = Field(
         "refuse", description="What http:// to another machine does: anyone between sees and changes the data."
     )
+    recheck: Literal["etag", "sha256"] = Field(
+        "etag",
+        description="By what a rerun knows that an object of the work area is as it was put: its size and ETag, or its "
+        "bytes, read again.",
+    )
 
     @model_validator(mode="after")
     def _endpoint_allowed(self) -> Self:
@@ -137,7 +142,20 @@ def _client(settings: S3Settings) -> Any:
     except ValueError as error:  # of a URL in the environment
         raise ConfigError(f"S3 endpoint: {error}") from None
     settings.check(made.meta.endpoint_url)
+    made.meta.events.register("after-call.s3", _count_retries)
     return made
+
+
+_retried = threading.local()
+
+
+def retries() -> int:
+    """How many requests of this thread's ``client`` calls had to be sent again so far."""
+    return getattr(_retried, "count", 0)
+
+
+def _count_retries(parsed: dict[str, Any], **_: Any) -> None:
+    _retried.count = retries() + parsed.get("ResponseMetadata", {}).get("RetryAttempts", 0)
 
 
 @cache

@@ -8,6 +8,7 @@ import errno
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import socket
 from collections.abc import Iterable, Iterator
@@ -219,12 +220,22 @@ def temporary(name: str, process: int | None = None) -> str:
     return f"{TEMPORARY}{os.getpid() if process is None else process}-{_HERE}-{name}"[:200]
 
 
+_MADE_BY = re.compile(rf"{re.escape(TEMPORARY)}(?P<process>\d+)-(?P<place>[0-9a-f]{{8}})-")
+
+
+def is_left_over(name: str) -> bool:
+    """Whether this is a temporary name of ours that no process of this host is at work on; one of another host may be
+    in use there."""
+    made = _MADE_BY.match(name)
+    return made is not None and not (made["place"] == _HERE and _alive(int(made["process"])))
+
+
 def sweep(temporaries: Iterable[Path]) -> int:
-    """Remove the temporary files and folders among these whose process is gone; returns how many."""
+    """Remove the temporary files and folders of this host among these whose process is gone; returns how many."""
     swept = 0
     for path in list(temporaries):
-        process, _, rest = path.name.removeprefix(TEMPORARY).partition("-")
-        if process.isdigit() and rest.startswith(_HERE) and not _alive(int(process)):
+        made = _MADE_BY.match(path.name)
+        if made is not None and made["place"] == _HERE and is_left_over(path.name):
             if path.is_dir():
                 shutil.rmtree(path, ignore_errors=True)
             else:

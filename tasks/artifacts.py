@@ -17,11 +17,11 @@ from gristmill.reporting.tables import (
     escaped,
     input_rows,
     markdown,
-    published_rows,
     rule_rows,
     source_rows,
+    transfer_rows,
 )
-from gristmill.types import Manifest
+from gristmill.types import Manifest, StageReport
 
 MOST_ROWS = 1000
 """Rows of a table; above, the page takes seconds to open. The manifest and the files of the report have all."""
@@ -30,12 +30,12 @@ MOST_FAILURES = 20
 """Failures that get an artifact of their own: whatever makes more shards fail is told by these."""
 
 
-def record(manifest: Manifest, output: str, board: Board) -> None:
+def record(manifest: Manifest, uploaded: list[StageReport], output: str, board: Board) -> None:
     """The artifacts of a finished run; ``output`` is the absolute URI of the data set. How long its stages took is in
     ``timing-report`` alone: no published file depends on it."""
     place = places.at(output)
     where = place.where(MANIFEST)
-    _table("shard-report", "Published files", published_rows(manifest), where)
+    _table("shard-report", "Published files", transfer_rows(manifest, uploaded), where)
     _table("input-report", "What became of every input shard", _telling_first(input_rows(manifest)), where)
     _table("ledger-report", "What every rule dropped and removed", rule_rows(manifest), where)
     _table("health-report", _health(manifest), health_rows(manifest), where)

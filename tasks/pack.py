@@ -1,36 +1,14 @@
-"""pack: gather the pieces of the output files."""
+"""pack: gather one piece of an output file."""
 
 from prefect import task
 
 from gristmill.config import PrepareConfig
 from gristmill.stages import pack as stage
-from gristmill.stages.layout import layout
-from gristmill.types import Layout, Piece, StageReport, Value
-from tasks.run import OPTIONS, Reports, all_done, in_worker, watch
-from tasks.tokenize import Tokenized
-
-
-class Packed(Value, frozen=True, kw_only=True):
-    """What will be published, and the packed pieces in order."""
-
-    layout: Layout
-    pieces: list[StageReport]
+from gristmill.types import Piece, StageReport
+from tasks.run import OPTIONS, Reports, in_worker
 
 
 @task(name="pack", task_run_name="pack-piece-{piece.index:05d}", tags={"pack"}, **OPTIONS)
 def pack(piece: Piece, tokenized: Reports, tokenizer: StageReport, config: PrepareConfig) -> StageReport:
     """One piece of one output file."""
     return in_worker("pack", stage.pack, config, piece=piece, tokenized=tokenized.reports, tokenizer=tokenizer)
-
-
-def pack_pieces(tokenized: Tokenized, config: PrepareConfig) -> Packed:
-    """All counts are known: lay out every output file, then fan out over the pieces."""
-    planned = layout(tokenized.generation, tokenized.shards, tokenized.texts, tokenized.arranged, config)
-    watch.board.begin("pack", len(planned.pieces))
-    common = {"tokenizer": tokenized.tokenizer, "config": config}
-    held = {"tokens": Reports(reports=tokenized.shards), "text": Reports(reports=tokenized.texts)}
-    calls = [
-        {"piece": piece, "tokenized": held[config.format(piece.format).holds], **common} for piece in planned.pieces
-    ]
-    pieces = all_done(pack, calls, config)
-    return Packed(layout=planned, pieces=pieces)

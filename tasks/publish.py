@@ -10,8 +10,8 @@ from gristmill.stages.results import Results
 from gristmill.types import Manifest, Plan, StageReport
 from tasks.artifacts import record
 from tasks.dedup import Deduplicated
+from tasks.deliver import Delivered
 from tasks.ingest import Ingested
-from tasks.pack import Packed
 from tasks.run import OPTIONS, watch
 from tasks.tokenize import Tokenized
 
@@ -21,8 +21,7 @@ def publish(
     ingested: Ingested,
     dropped: Deduplicated,
     tokenized: Tokenized,
-    packed: Packed,
-    uploaded: list[StageReport],
+    delivered: Delivered,
     config: PrepareConfig,
 ) -> dict[str, object]:
     """Check that everything adds up, write the manifest, record the artifacts; returns where the data set is."""
@@ -40,24 +39,24 @@ def publish(
             tokenizer=tokenized.tokenizer,
             tokenized=tokenized.shards,
             texts=tokenized.texts,
-            layout=packed.layout,
-            packed=packed.pieces,
-            uploaded=uploaded,
+            layout=delivered.layout,
+            packed=delivered.pieces,
+            uploaded=delivered.uploaded,
             failed=ingested.failed,
         ),
         config,
     )
-    return _recorded(manifest, config)
+    return _recorded(manifest, delivered.uploaded, config)
 
 
 @task(name="stand", task_run_name="stand", tags={"publish"}, **OPTIONS)
 def stand(planned: Plan, config: PrepareConfig) -> dict[str, object]:
     """Nothing has arrived: the data set as it is."""
-    return _recorded(stage.stand(planned, config), config)
+    return _recorded(stage.stand(planned, config), [], config)
 
 
-def _recorded(manifest: Manifest, config: PrepareConfig) -> dict[str, object]:
+def _recorded(manifest: Manifest, uploaded: list[StageReport], config: PrepareConfig) -> dict[str, object]:
     """Leave the artifacts; returns where the data set is."""
-    record(manifest, places.absolute(config.destination), watch.board)
+    record(manifest, uploaded, places.absolute(config.destination), watch.board)
     watch.update(1.0)
     return {"manifest": places.at(config.destination).where(MANIFEST), "sha256": manifest.sha256, **manifest.totals}

@@ -22,7 +22,7 @@ from gristmill import workers
 from gristmill.config import Execution, PrepareConfig
 from gristmill.errors import ConfigError, InputError, StorageError, WorkerLost
 from gristmill.reporting.board import Board
-from gristmill.types import ShardRef, StageReport, Value
+from gristmill.types import PlannedFile, ShardRef, StageReport, Value
 from tasks.artifacts import record_failures
 
 Call = dict[str, Any]
@@ -100,14 +100,17 @@ class _Asked(Value, frozen=True, kw_only=True):
 
 
 class Slots:
-    """How many calls may be under way: CPU work, and downloads where they are limited on their own."""
+    """How many calls may be under way: CPU work, and downloads and uploads where they are limited on their own."""
 
     def __init__(self, execution: Execution) -> None:
         self._work = BoundedSemaphore(execution.worker_count())
         self._downloads = BoundedSemaphore(execution.downloads) if execution.downloads else self._work
+        self._uploads = BoundedSemaphore(execution.uploads) if execution.uploads else self._work
 
-    def of(self, shard: ShardRef | None) -> BoundedSemaphore:
-        """The slots for fetching ``shard``, or for work where there is none to fetch."""
+    def of(self, shard: ShardRef | None, file: PlannedFile | None) -> BoundedSemaphore:
+        """The slots for fetching ``shard`` or publishing ``file``, or for work where there is neither."""
+        if file is not None:
+            return self._uploads
         return self._downloads if shard is not None and shard.remote else self._work
 
 
@@ -119,16 +122,18 @@ def in_worker(
     function: Callable[..., Reported],
     config: PrepareConfig,
     downloading: ShardRef | None = None,
+    uploading: PlannedFile | None = None,
     announced: Callable[[StageReport], None] | None = None,
     **arguments: Any,
 ) -> Reported:
     """Run a stage function in a worker process; count each report on the board and log a line of it.
 
-    ``downloading`` is the shard that the call fetches, where it does; ``announced`` hears of parts that are ready.
+    ``downloading`` is the shard that the call fetches, ``uploading`` the file that it publishes, where it does;
+    ``announced`` hears of parts that are ready.
     """
     config.execution.apply()  # a task may run in a process that no flow has prepared
     try:
-        with slots.of(downloading):
+        with slots.of(downloading, uploading):
             made = workers.call(
                 function,
                 listener=lambda documents, nbytes: watch.board.advance(stage, documents, nbytes),
@@ -184,7 +189,8 @@ class Crew:
 
         Whatever interrupts the wait (Ctrl-C, a cancelled run) stops the worker processes at once.
         """
-        threads = self._execution.worker_count() + self._execution.downloads
+        execution = self._execution
+        threads = execution.worker_count() + execution.downloads + execution.uploads
         with ThreadPoolTaskRunner(max_workers=threads) as runner:
             try:
                 futures = self._ended(runner)

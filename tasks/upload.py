@@ -1,13 +1,11 @@
-"""upload: put every output file in place and count what arrived."""
+"""upload: put one output file in place and count what arrived."""
 
 from prefect import task
 
 from gristmill.config import PrepareConfig
 from gristmill.stages import upload as stage
 from gristmill.types import PlannedFile, StageReport
-from tasks.pack import Packed
-from tasks.run import OPTIONS, Reports, all_done, in_worker, watch
-from tasks.tokenize import Tokenized
+from tasks.run import OPTIONS, Reports, in_worker
 
 
 @task(name="upload", task_run_name="upload-{file.format}-{file.index:05d}", tags={"upload"}, **OPTIONS)
@@ -19,24 +17,9 @@ def upload(
         "upload",
         stage.upload,
         config,
+        uploading=file,
         generation=generation,
         file=file,
         packed=packed.reports,
         tokenizer=tokenizer,
     )
-
-
-def upload_files(packed: Packed, tokenized: Tokenized, config: PrepareConfig) -> list[StageReport]:
-    """Fan out over the output files."""
-    watch.board.begin("upload", len(packed.layout.files))
-    calls = [
-        {
-            "generation": tokenized.generation,
-            "file": file,
-            "packed": Reports(reports=[packed.pieces[number] for number in file.pieces]),
-            "tokenizer": tokenized.tokenizer,
-            "config": config,
-        }
-        for file in packed.layout.files
-    ]
-    return all_done(upload, calls, config)

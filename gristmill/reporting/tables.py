@@ -1,7 +1,7 @@
 """Rows for people: of published files, input shards, sources, rules. Strings in them are as the data has them; whoever
 shows a row makes it harmless: ``escaped`` for the pages of the server, ``markdown``, the template of the report."""
 
-from gristmill.types import Manifest
+from gristmill.types import Manifest, StageReport
 
 Row = dict[str, object]
 
@@ -49,6 +49,19 @@ def published_rows(manifest: Manifest) -> list[Row]:
         }
         for file in manifest.files
     ]
+
+
+def transfer_rows(manifest: Manifest, uploaded: list[StageReport]) -> list[Row]:
+    """``published_rows``, and how each file got to its place; ``None`` for those of earlier generations."""
+    put = {report.details["file"]["path"]: report.details["transfer"] for report in uploaded}
+    return [{**row, **_transfer(put.get(str(row["file"])))} for row in published_rows(manifest)]
+
+
+def _transfer(put: dict[str, float] | None) -> Row:
+    if put is None:
+        return {"seconds": None, "MB/s": None, "retries": None}
+    speed = put["bytes"] / 1e6 / max(put["seconds"], 1e-6)
+    return {"seconds": round(put["seconds"], 3), "MB/s": round(speed, 1), "retries": put["retries"]}
 
 
 def input_rows(manifest: Manifest) -> list[Row]:

@@ -10,7 +10,7 @@ import msgspec
 
 from gristmill import ledger, places
 from gristmill.config import PrepareConfig
-from gristmill.errors import ConfigError, OccupiedError
+from gristmill.errors import ConfigError, OccupiedError, VerificationError
 from gristmill.manifest import MANIFEST, decoded, encoded, listed_files
 from gristmill.stages._contents import sha256_of
 from gristmill.types import Artifact, Manifest, ShardRef, SourceShard, StageReport, Value
@@ -178,7 +178,12 @@ def _check_unpublished(config: PrepareConfig) -> None:
 def claimed(output: str) -> str:
     """The data set that is being made there; empty where none is."""
     place = places.at(output)
-    return msgspec.json.decode(place.read(UNFINISHED), type=_Claim).dataset if place.has(UNFINISHED) else ""
+    if not place.has(UNFINISHED):
+        return ""
+    try:
+        return msgspec.json.decode(place.read(UNFINISHED), type=_Claim).dataset
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise VerificationError(f"{place.where(UNFINISHED)}: damaged ({error}); remove it") from None
 
 
 def claim(config: PrepareConfig) -> None:

@@ -1,12 +1,13 @@
 """Join the pieces of one file at its final place and count what arrived."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from gristmill import ledger, places, progress, storage
+from gristmill import ledger, places, progress, s3_client, storage
 from gristmill.config import PrepareConfig
 from gristmill.errors import VerificationError
 from gristmill.formats.base import Format, Packed
@@ -20,7 +21,8 @@ def upload(
     generation: int, file: PlannedFile, packed: list[StageReport], tokenizer: StageReport, config: PrepareConfig
 ) -> StageReport:
     """Publish one file and recount it from its published bytes. ``details["file"]`` is its ``PublishedFile``;
-    ``details["companions"]`` maps artifacts to the names of the files that are to stand beside it.
+    ``details["companions"]`` maps artifacts to the names of the files that are to stand beside it;
+    ``details["transfer"]`` has the ``seconds`` and ``bytes`` of putting it there and the ``retries`` of its requests.
 
     Raises ``VerificationError`` when the bytes hold other counts than were packed.
     """
@@ -37,7 +39,13 @@ def upload(
     def produce(folder: Path, key: str) -> StageReport:
         whole = _packed(file, format, packed, tokenizer)
         parts = format.parts(whole, folder)
+        began, repeated = time.perf_counter(), s3_client.retries()
         artifact = put(name, parts, format.header(whole), config)
+        transfer = {
+            "seconds": round(time.perf_counter() - began, 6),
+            "bytes": artifact.nbytes,
+            "retries": s3_client.retries() - repeated,
+        }
         for path in parts:
             if path.is_relative_to(folder):
                 storage.remove(path)  # published, and not needed again
@@ -56,7 +64,7 @@ def upload(
             tokens=published.tokens - published.eos,
             eos=published.eos,
             artifacts={"file": artifact, **made},
-            details={"file": published, "companions": beside},
+            details={"file": published, "companions": beside, "transfer": transfer},
         )
 
     return ledger.run(config.execution.work, "upload", file.index, determined, produce)

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 import pytest
+from object_store import Bucket, Server, reached
 from soak.bench import Bench
 from soak.job import Job
-from soak.places import Disk
+from soak.places import Disk, Store
 
 
 @pytest.fixture(scope="session")
@@ -17,3 +18,13 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Job:
 def bench(job: Job, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     with Bench(job, Disk(tmp_path_factory.mktemp("serial"))) as found:
         yield found
+
+
+@pytest.fixture(scope="session")
+def store(job: Job, weed: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    """The same in SeaweedFS; to be used while its server is ``reached``."""
+    with reached(weed.endpoint):
+        site = Store(tmp_path_factory.mktemp("store"), Bucket(weed))
+        bench = Bench(job, site)
+    with bench:
+        yield bench

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from soak import damage, disk, kills, races, surroundings
+from object_store import Server, reached
+from soak import damage, disk, kills, nights, races, surroundings, unsteady
 from soak.bench import Bench
 from soak.job import Job, texts_in
 from soak.places import Disk
@@ -21,7 +22,7 @@ def test_an_undisturbed_run_is_what_the_job_asks_for(bench: Bench) -> None:
     assert set(manifest.dropped) == {"blank", "duplicate_exact", "duplicate_minhash"}
     assert manifest.quarantined.keys() == {"json_syntax", "null_text", "invalid_utf8"}
     assert bench.finished(bench.calm) == []
-    texts = texts_in(Path(bench.calm.output))
+    texts = texts_in(bench.site, bench.calm.output)
     assert bench.job.lost_or_doubled(texts[1:] + texts[-1:]) == ["1 documents lost, 1 too many"]
 
 
@@ -30,6 +31,7 @@ def test_an_undisturbed_run_is_what_the_job_asks_for(bench: Bench) -> None:
     [
         (kills.at_random_moments, 5),
         (kills.at_storage_calls, 8),
+        (nights.killed, 4),
         (disk.no_room_for_a_file, 5),
         (disk.small_disk, 256 << 10),
         (damage.in_published_files, 30),
@@ -45,6 +47,28 @@ def test_every_promise_holds(bench: Bench, fault: Callable[[Bench, int], Row], c
     assert row.problems == ()
     assert row.held == row.tried
     assert row.tried or "may not mount" in row.notes
+
+
+@pytest.mark.parametrize(
+    ("fault", "count"),
+    [
+        (kills.at_random_moments, 3),
+        (nights.killed, 2),
+        (unsteady.faults, 1),
+        (damage.in_published_files, 16),
+        (damage.in_work_files, 2),
+        (races.two_at_once, 1),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_every_promise_holds_on_a_store(
+    store: Bench, weed: Server, fault: Callable[[Bench, int], Row], count: int
+) -> None:
+    """The same there, where nothing can be renamed and every answer may fail to arrive."""
+    with reached(weed.endpoint):
+        row = fault(store, count)
+    assert row.problems == ()
+    assert row.held == row.tried > 0
 
 
 def test_the_same_kills_spoil_a_naive_job(job: Job, tmp_path: Path) -> None:

@@ -94,8 +94,13 @@ def tree(folder: Path) -> dict[str, str]:
 
 
 def documents_of(path: Path) -> list[str]:
-    """The texts in a ``.bin`` of byte tokens, split after each EOT."""
-    ids = np.fromfile(path, "<u2")
+    """The texts in a ``.bin`` of byte tokens."""
+    return texts_of(path.read_bytes())
+
+
+def texts_of(data: bytes) -> list[str]:
+    """The texts in byte tokens, split after each EOT."""
+    ids = np.frombuffer(data, "<u2")
     if not ids.size:
         return []
     assert ids[-1] == EOT

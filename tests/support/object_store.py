@@ -166,6 +166,13 @@ def any_bucket(request: pytest.FixtureRequest) -> Bucket:
     return found
 
 
+@contextlib.contextmanager
+def served(folder: Path) -> Iterator[Bucket]:
+    """A bucket of a SeaweedFS of its own that keeps its bytes in ``folder``, ``reached`` for as long."""
+    with contextlib.contextmanager(_running)(lambda: _start_weed(folder)) as server, reached(server.endpoint):
+        yield Bucket(server)
+
+
 def _running(start: Any) -> Iterator[Server]:
     for _ in range(3):
         server = start()

@@ -1,8 +1,9 @@
 """``python -m soak``: every fault in its full form, the tables into docs/reliability.md.
 
-``python -m soak library`` tries the job inside one process, ``command`` the real command under a Prefect server; a part
-that is stopped writes the rows it has. ``--only WORD`` tries the rows whose module or function has it in its name and
-leaves the page alone; ``--share 0.1`` tries a tenth of each.
+``python -m soak library`` tries the job inside one process on disk, ``store`` the same with work area and output in
+SeaweedFS, ``command`` the real command under a Prefect server; a part that is stopped writes the rows it has.
+``--only WORD`` tries the rows whose module or function has it in its name and leaves the page alone; ``--share 0.1``
+tries a tenth of each.
 """
 
 import argparse
@@ -14,15 +15,18 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 
-from soak import damage, disk, kills, lost, races, signals, surroundings
+from object_store import served
+
+from soak import damage, disk, kills, lost, nights, races, signals, surroundings, unsteady
 from soak.bench import ROOT, Bench
 from soak.command import Server
 from soak.job import Job
-from soak.places import Disk
+from soak.places import Disk, Site, Store
 from soak.rows import Row, table
 
 PAGE = ROOT / "docs" / "reliability.md"
@@ -31,6 +35,7 @@ CommandFault = Callable[[Bench, Server, int], Row]
 FAULTS: list[tuple[Fault, int]] = [
     (kills.at_random_moments, 200),
     (kills.at_storage_calls, 100),
+    (nights.killed, 60),
     (disk.no_room_for_a_file, 60),
     (disk.small_disk, 8 << 10),
     (damage.in_published_files, 800),
@@ -38,6 +43,16 @@ FAULTS: list[tuple[Fault, int]] = [
     (races.two_at_once, 20),
     (surroundings.variations, len(surroundings.VARIATIONS)),
 ]
+STORE_FAULTS: list[tuple[Fault, int]] = [
+    (kills.at_random_moments, 60),
+    (nights.killed, 20),
+    (unsteady.faults, len(unsteady.PLANS)),
+    (damage.in_published_files, 100),
+    (damage.in_work_files, 20),
+    (races.two_at_once, 10),
+]
+WHOLE = (disk.small_disk, lost.poison, unsteady.faults)
+"""Faults of which a share would be no trial."""
 COMMAND_FAULTS: list[tuple[CommandFault, int]] = [
     (lost.workers_killed, 20),
     (lost.poison, 4),
@@ -59,7 +74,7 @@ class Soak:
         if self._only not in f"{fault.__module__}.{fault.__name__}":
             return
         began = time.monotonic()
-        found = fault(*on, count if fault in (disk.small_disk, lost.poison) else max(1, int(count * self._share)))
+        found = fault(*on, count if fault in WHOLE else max(1, int(count * self._share)))
         self.rows.append((found, time.monotonic() - began))
         print(table(self.rows).splitlines()[-1], flush=True)
         for problem in found.problems[:10]:
@@ -97,6 +112,12 @@ def naive(bench: Bench, count: int) -> Row:
     return Row(fault="for comparison: the same for a naive job", tried=found.tried, held=found.held, notes=found.notes)
 
 
+def store(soak: Soak, bench: Bench) -> None:
+    """The faults of one process whose work area and output are in a store, and of the store."""
+    for fault, count in STORE_FAULTS:
+        soak.add(fault, count, bench)
+
+
 def command(soak: Soak, bench: Bench) -> None:
     """The faults of the command and of its worker processes."""
     with Server() as server:
@@ -104,12 +125,23 @@ def command(soak: Soak, bench: Bench) -> None:
             soak.add(fault, count, bench, server)
 
 
-PARTS = {"library": library, "command": command}
+PARTS = {"library": library, "store": store, "command": command}
+
+
+@contextmanager
+def site(part: str, folder: Path) -> Iterator[Site]:
+    """Where a part is tried."""
+    if part != "store":
+        yield Disk(folder)
+        return
+    (folder / "server").mkdir(parents=True)
+    with served(folder / "server") as bucket:
+        yield Store(folder, bucket)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m soak", description=__doc__)
-    parser.add_argument("part", nargs="?", choices=sorted(PARTS), help="default: both")
+    parser.add_argument("part", nargs="?", choices=sorted(PARTS), help="default: all")
     parser.add_argument("--only", default="", metavar="WORD", help="rows whose name has it")
     parser.add_argument("--share", type=float, default=1.0, metavar="X", help="of every count")
     options = parser.parse_args()
@@ -118,12 +150,12 @@ def main() -> int:
     for part in [options.part] if options.part else PARTS:
         soak, folder = Soak(part, options.only, options.share), Path(tempfile.mkdtemp(prefix="soak-"))
         try:
-            with Bench(Job(folder / "job"), Disk(folder / "runs")) as bench:
+            with site(part, folder / "runs") as found, Bench(Job(folder / "job"), found) as bench:
                 PARTS[part](soak, bench)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
             soak.write()
-        failed += sum(found.tried - found.held for found, _ in soak.rows if "naive" not in found.fault)
+        failed += sum(row.tried - row.held for row, _ in soak.rows if "naive" not in row.fault)
     return int(failed > 0)
 
 

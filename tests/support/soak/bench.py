@@ -10,8 +10,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from gristmill.manifest import MANIFEST
+from gristmill.stages.generations import FINISHED, UNFINISHED
 from soak.job import Job, texts_in
-from soak.places import Disk, Place
+from soak.places import Place, Site, manifest_is_last
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -74,7 +76,7 @@ class Runner:
 class Bench:
     """Runs of one job on one storage, and what an undisturbed run gives."""
 
-    def __init__(self, job: Job, site: Disk, way: str = "serial") -> None:
+    def __init__(self, job: Job, site: Site, way: str = "serial") -> None:
         self.job, self.site, self.way = job, site, way
         self.runner = Runner(site.environment)
         self.calm = site.place()
@@ -87,22 +89,16 @@ class Bench:
         """What a run takes."""
         self.reference = site.published(self.calm.output)
 
-    def run(self, place: Place, **disturbed: Any) -> Outcome:
+    def run(self, place: Place, settings: dict[str, Any] | None = None, **disturbed: Any) -> Outcome:
         """One run at a place."""
-        return self.runner.run(self.job.document(place), self.way, **disturbed)
+        return self.runner.run(self.job.document(place, **(settings or {})), self.way, **disturbed)
 
     def finished(self, place: Place) -> list[str]:
         """What is wrong with a finished output: nothing, unless the product failed."""
-        found = self.site.published(place.output)
-        problems = []
-        if found != self.reference:
-            differing = sorted(
-                name for name in found.keys() | self.reference if found.get(name) != self.reference.get(name)
-            )
-            problems.append(f"{place.output}: not as in an undisturbed run: {', '.join(differing)}")
+        problems = differences(self.site.published(place.output), self.reference, place)
         if self.way == "serial":
-            problems += self.job.lost_or_doubled(texts_in(Path(place.output)))
-            if not self.site.manifest_is_last(place.output):
+            problems += self.job.lost_or_doubled(texts_in(self.site, place.output))
+            if not manifest_is_last(self.site, place.output):
                 problems.append(f"{place.output}: a file got its name after the manifest")
         return problems
 
@@ -120,10 +116,32 @@ class Bench:
         self.runner.close()
 
 
-def problems_of(found: dict[str, str], reference: dict[str, str], place: Place) -> list[str]:
-    """Files that do not have their final bytes, and files that a manifest lists in vain."""
-    problems = [f"{place.output}/{name}: half-written" for name in found if found[name] != reference.get(name)]
-    if "manifest.json" in found and len(found) < len(reference):
-        missing = ", ".join(sorted(reference.keys() - found))
-        problems.append(f"{place.output}: a manifest without {missing}")
+def differences(found: dict[str, str], reference: dict[str, str], place: Place) -> list[str]:
+    """Files of a finished output that are not as they should be."""
+    wrong = sorted(name for name in found.keys() | reference if found.get(name) != reference.get(name))
+    return [f"{place.output}: not as in an undisturbed run: {', '.join(wrong)}"] if wrong else []
+
+
+def problems_of(
+    found: dict[str, str], reference: dict[str, str], place: Place, before: dict[str, str] | None = None
+) -> list[str]:
+    """What a reader may not meet while ``before`` becomes ``reference``: a file with other bytes than it has in the one
+    or the other, a file of ``before`` that is gone, a manifest of files that are not there yet."""
+    old = before or {}
+    problems = [
+        f"{place.output}/{name}: half-written"
+        for name in found.keys() - {UNFINISHED}
+        if found[name] not in (reference.get(name), old.get(name))
+    ]
+    problems += [f"{place.output}/{name}: gone" for name in sorted(old.keys() - found)]
+    for name in manifests(reference):
+        if found.get(name) == reference[name] != old.get(name):
+            late = {MANIFEST} if name != MANIFEST else set()
+            missing = sorted(reference.keys() - found - late)
+            problems += [f"{place.output}/{name}: there without {', '.join(missing)}"] if missing else []
     return problems
+
+
+def manifests(files: dict[str, str]) -> list[str]:
+    """Names of what says that a data set is whole."""
+    return [name for name in files if name == MANIFEST or name.startswith(f"{FINISHED}/")]

@@ -1,70 +1,67 @@
 """One flipped bit: in a published file it is found, in the work area it does no harm."""
 
 import random
-import shutil
-from pathlib import Path
 
 from gristmill.errors import VerificationError
 from gristmill.stages.verify import verify
 from soak.bench import Bench
+from soak.places import Site
 from soak.rows import Row, row
 
 
-def flip(path: Path, chance: random.Random) -> bytes:
+def flip(site: Site, folder: str, name: str, chance: random.Random) -> bytes:
     """Flip one random bit of a file; returns the bytes from before."""
-    before = path.read_bytes()
+    before = site.read(folder, name)
     place, bit = chance.randrange(len(before)), chance.randrange(8)
     after = bytearray(before)
     after[place] ^= 1 << bit
-    path.write_bytes(after)
+    site.write(folder, name, bytes(after))
     return before
-
-
-def files_below(folder: str) -> list[Path]:
-    """Every file that has a byte to damage."""
-    return sorted(path for path in Path(folder).rglob("*") if path.is_file() and path.stat().st_size)
 
 
 def in_published_files(bench: Bench, count: int, seed: int = 3) -> Row:
     """So many flips, each in a random published file, each put right again after ``verify`` has looked."""
-    chance = random.Random(seed)
-    paths = files_below(bench.calm.output)
+    chance, output = random.Random(seed), bench.calm.output
+    names = bench.site.files(output)
     problems: dict[int, list[str]] = {}
     for number in range(count):
-        path = paths[number % len(paths)]
-        before = flip(path, chance)
-        problems[number] = [] if found_by_verify(bench.calm.output, path) else [f"{path}: not found"]
-        path.write_bytes(before)
-    problems[count] = verify(bench.calm.output).problems
-    notes = f"in {len(paths)} files, manifest and report included; `verify` names the file each time"
+        name = names[number % len(names)]
+        before = flip(bench.site, output, name, chance)
+        problems[number] = [] if found_by_verify(output, name) else [f"{name}: not found"]
+        bench.site.write(output, name, before)
+    problems[count] = verify(output).problems
+    notes = f"in {len(names)} files, manifests and report included; `verify` names the file each time"
     return row("one flipped bit in a published file", count, problems, notes)
 
 
-def found_by_verify(output: str, path: Path) -> bool:
+def found_by_verify(output: str, name: str) -> bool:
     """Whether ``verify`` names the file."""
     try:
-        return any(str(path) in problem for problem in verify(output).problems)
+        return any(f"{output}/{name}" in problem for problem in verify(output).problems)
     except VerificationError as error:
-        return str(path) in str(error)
+        return f"{output}/{name}" in str(error)
 
 
 def in_work_files(bench: Bench, count: int, seed: int = 4) -> Row:
     """So many flips, each in a random file of the work area. Some stages are deleted as well, so that what was damaged
-    is needed again, and the output is made anew."""
-    chance = random.Random(seed)
-    place = bench.site.place()
+    is needed again, and the output is made anew; on a store every second time by a machine that has no copies."""
+    chance, site = random.Random(seed), bench.site
+    place = site.place()
     bench.run(place)
     problems: dict[int, list[str]] = {}
     for number in range(count):
-        path = chance.choice(files_below(place.work))
-        before = flip(path, chance)
-        for stage in sorted(Path(place.work).iterdir()):
-            if stage != path.parent.parent and chance.random() < 0.4:
-                shutil.rmtree(stage)
-        shutil.rmtree(place.output)
+        names = site.files(place.work)
+        name = chance.choice(names)
+        before = flip(site, place.work, name, chance)
+        for stage in sorted({other.partition("/")[0] for other in names} - {name.partition("/")[0]}):
+            if chance.random() < 0.4:
+                site.remove(place.work, f"{stage}/")
+        if number % 2:
+            site.forget()
+        site.remove(place.output)
         outcome = bench.run(place)
-        problems[number] = bench.finished(place) if outcome.status == 0 else [f"{path}: {outcome.error}"]
-        if path.name != "report.json" and path.read_bytes() != before:
-            problems[number].append(f"{path}: not made again")
+        problems[number] = bench.finished(place) if outcome.status == 0 else [f"{name}: {outcome.error}"]
+        if not name.endswith("report.json") and site.read(place.work, name) != before:
+            problems[number].append(f"{name}: not made again")
     notes = "what was damaged is made again, never used"
     return row("one flipped bit in a work file", count, problems, notes)

@@ -5,9 +5,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from corpora import byte_tokenizer, documents_of, write_documents
+from corpora import byte_tokenizer, texts_of, write_documents
 
-from soak.places import Place
+from soak.places import Place, Site
 
 BROKEN = b'{"text": \n{"text": null}\n{"text": "\xff"}\n'
 """Three lines that cannot be used."""
@@ -39,11 +39,15 @@ class Job:
         """What the next file has of this one."""
         return self.texts[number][: len(self.texts[number]) // 5]
 
+    def sources(self, files: list[Path]) -> list[dict[str, Any]]:
+        """The setting that reads these files."""
+        return [{"kind": "files", "name": "web", "paths": [str(path) for path in files]}]
+
     def document(self, place: Place, **settings: Any) -> dict[str, Any]:
         """The configuration for a place, as a file would hold it."""
         made: dict[str, Any] = {
             "dataset": "soak",
-            "sources": [{"kind": "files", "name": "web", "paths": [str(self.folder / "in")]}],
+            "sources": self.sources([self.folder / "in"]),
             "cleaning": [{"kind": "whitespace"}],
             "dedup": [{"kind": "exact"}, {"kind": "minhash"}],
             "tokenizer": {"kind": "huggingface", "path": str(self.tokenizer)},
@@ -65,6 +69,7 @@ class Job:
         return [f"{lost} documents lost, {more} too many"] if lost or more else []
 
 
-def texts_in(folder: Path) -> list[str]:
+def texts_in(site: Site, output: str) -> list[str]:
     """The documents of a published data set, both splits."""
-    return [text for path in sorted((folder / "nanogpt").glob("*.bin")) for text in documents_of(path)]
+    folder = f"{output}/nanogpt"
+    return [text for name in site.files(folder) for text in texts_of(site.read(folder, name))]

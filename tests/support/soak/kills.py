@@ -10,6 +10,9 @@ from soak.watch import Watcher
 CALLS_A_FILE = 115
 """About how often a run calls the file system for each file of the job."""
 
+FORGOTTEN_EVERY = 5
+"""Kills after which another machine goes on, which has nothing but what is in the store."""
+
 
 def at_random_moments(bench: Bench, count: int, seed: int = 1) -> Row:
     """So many kills, each anywhere in the time that a run takes; the same command resumes until a run ends well."""
@@ -34,6 +37,8 @@ def _killed(bench: Bench, count: int, draw: Any, fault: str) -> Row:
         with Watcher(bench, place) as watcher:
             while tried < count and bench.run(place, **draw()).status != 0:
                 tried += 1
+                if not tried % FORGOTTEN_EVERY:
+                    bench.site.forget()
             final = bench.run(place)
         ended = bench.finished(place) if final.status == 0 else [f"{place.output}: {final.error}"]
         jobs, looks, half, wrong = jobs + 1, looks + watcher.looks, half + bool(watcher.problems), wrong + bool(ended)

@@ -114,7 +114,7 @@ def _left_out(bench: Bench, server: Server, place: Place, bad: str) -> list[str]
     rows = server.artifacts("input-report")[0]
     if [row["input"] for row in rows if row["error"]] != [bad]:
         problems.append(f"the artifact says {rows}")
-    return problems + bench.job.lost_or_doubled(texts_in(Path(place.output)), without=POISONED)
+    return problems + bench.job.lost_or_doubled(texts_in(bench.site, place.output), without=POISONED)
 
 
 def key_of(document: dict[str, Any], stage: str) -> str:

@@ -4,7 +4,7 @@ import os
 import time
 from typing import Any
 
-from soak.bench import Bench, Runner
+from soak.bench import Bench, Runner, differences
 from soak.rows import Row, row
 
 TEN_DAYS = 864_000
@@ -20,21 +20,28 @@ VARIATIONS: dict[str, dict[str, Any]] = {
 
 def variations(bench: Bench, count: int) -> Row:
     """One run for each of the first ``count``; while the clock is set back, the input files come from the future."""
-    problems: dict[int, list[str]] = {}
     chosen = list(VARIATIONS)[:count]
-    for number, name in enumerate(chosen):
-        how = VARIATIONS[name]
-        runner = Runner({**bench.site.environment, **how.get("more", {})}, how.get("umask", -1))
-        place = bench.site.place()
-        clock = how.get("clock", 0)
-        _touch(bench, time.time() - clock)
-        outcome = runner.run(bench.job.document(place), clock=clock)
-        problems[number] = bench.finished(place) if outcome.status == 0 else [outcome.error]
-        runner.close()
-    _touch(bench, time.time())
+    problems = {number: _varied(bench, VARIATIONS[name]) for number, name in enumerate(chosen)}
     return row("another machine", len(chosen), problems, f"{'; '.join(chosen)}: the same bytes")
 
 
-def _touch(bench: Bench, moment: float) -> None:
-    for path in bench.job.files:
-        os.utime(path, (moment, moment))
+def _varied(bench: Bench, how: dict[str, Any]) -> list[str]:
+    clock = how.get("clock", 0)
+    before = [path.stat().st_mtime_ns for path in bench.job.files]
+    if clock:
+        _touch(bench, [time.time_ns() - clock * 10**9] * len(before))
+    plain, place = bench.site.place(), bench.site.place()
+    assert bench.run(plain).status == 0
+    runner = Runner({**bench.site.environment, **how.get("more", {})}, how.get("umask", -1))
+    outcome = runner.run(bench.job.document(place), clock=clock)
+    runner.close()
+    _touch(bench, before)
+    if outcome.status:
+        return [outcome.error]
+    return differences(bench.site.published(place.output), bench.site.published(plain.output), place)
+
+
+def _touch(bench: Bench, moments: list[int]) -> None:
+    """The manifest names the time of change of every input file."""
+    for path, moment in zip(bench.job.files, moments, strict=True):
+        os.utime(path, ns=(moment, moment))
