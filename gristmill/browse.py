@@ -67,6 +67,8 @@ class Browser:
         self._inputs = {shard.index: shard for shard in self.manifest.source_shards}
         self._counts = np.cumsum([0, *(file.documents for file in self._files)])
         self._begins = np.cumsum([0, *(file.tokens for file in self._files)])
+        # A stream ends with its generation, perhaps within a document: a format may leave out what fills no sample.
+        self._ends = [self._end(file.generation) for file in self._files]
         self._tables: dict[int, _Table] = {}
         self._mapped: dict[int, np.ndarray] = {}
 
@@ -120,7 +122,7 @@ class Browser:
         length = int(table.lengths[row])
         begin = int(self._begins[place] + table.starts[row]) + (self._layout.eot == "prepend")
         start = min(max(begin, low), high)
-        stop = max(start, min(begin + length, high))
+        stop = max(start, min(begin + length, high, self._ends[place]))
         where = min(int(np.searchsorted(self._begins, start, "right")) - 1, len(self._files) - 1)
         shard = self._inputs[int(table.shards[row])]
         return Part(
@@ -131,8 +133,16 @@ class Browser:
             length=length,
             source=shard.source,
             input=shard.uri,
-            text=self._encoder.decode(self._read(start, stop)) if stop > start else "",
+            text=self._decoded(self._read(start, stop)) if stop > start else "",
         )
+
+    def _end(self, generation: int) -> int:
+        """Where the files of a generation end in the stream of all files."""
+        last = max(place for place, file in enumerate(self._files) if file.generation == generation)
+        return int(self._begins[last + 1])
+
+    def _decoded(self, ids: np.ndarray) -> str:
+        return self._encoder.decode(ids)
 
     def _at(self, position: int) -> int:
         """The number of the document to which an id of the stream belongs."""
