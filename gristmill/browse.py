@@ -68,7 +68,8 @@ class Browser:
         self._counts = np.cumsum([0, *(file.documents for file in self._files)])
         self._begins = np.cumsum([0, *(file.tokens for file in self._files)])
         # A stream ends with its generation, perhaps within a document: a format may leave out what fills no sample.
-        self._ends = [self._end(file.generation) for file in self._files]
+        last = {file.generation: place for place, file in enumerate(self._files)}
+        self._ends = [int(self._begins[last[file.generation] + 1]) for file in self._files]
         self._tables: dict[int, _Table] = {}
         self._mapped: dict[int, np.ndarray] = {}
 
@@ -136,11 +137,6 @@ class Browser:
             text=self._decoded(self._read(start, stop)) if stop > start else "",
         )
 
-    def _end(self, generation: int) -> int:
-        """Where the files of a generation end in the stream of all files."""
-        last = max(place for place, file in enumerate(self._files) if file.generation == generation)
-        return int(self._begins[last + 1])
-
     def _decoded(self, ids: np.ndarray) -> str:
         return self._encoder.decode(ids)
 
@@ -152,11 +148,12 @@ class Browser:
 
     def _read(self, start: int, stop: int) -> np.ndarray:
         """Ids of the stream of all files."""
+        first = int(np.searchsorted(self._begins, start, "right")) - 1
+        last = int(np.searchsorted(self._begins, stop, "left"))
         found = []
-        for place in range(len(self._files)):
-            low, high = start - int(self._begins[place]), stop - int(self._begins[place])
-            if high > 0 and low < self._files[place].tokens:
-                found.append(np.array(self._ids(place)[max(0, low) : high]))
+        for place in range(first, last):
+            begin = int(self._begins[place])
+            found.append(np.array(self._ids(place)[max(0, start - begin) : stop - begin]))
         return np.concatenate(found)
 
     def _ids(self, place: int) -> np.ndarray:
