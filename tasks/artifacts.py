@@ -8,8 +8,8 @@ from gristmill import places
 from gristmill.manifest import MANIFEST
 from gristmill.reporting.board import Board
 from gristmill.reporting.card import index_name
-from gristmill.reporting.health import health_rows
-from gristmill.reporting.summary import summary, warnings
+from gristmill.reporting.health import health_rows, warnings
+from gristmill.reporting.summary import summary
 from gristmill.reporting.tables import (
     Row,
     copy_rows,

@@ -21,7 +21,7 @@ from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError
 from gristmill.manifest import MANIFEST, exists, read_manifest
 from gristmill.reporting.card import index_name
-from gristmill.reporting.summary import warnings
+from gristmill.reporting.health import warnings
 from gristmill.reporting.tables import published_rows
 from gristmill.stages.plan import check_space, plan
 from gristmill.stages.vocabulary import check_tokenizer

@@ -51,6 +51,11 @@ def judged_rows(manifest: Manifest) -> list[Row]:
     ]
 
 
+def warnings(manifest: Manifest) -> list[str]:
+    """A line for each rule that takes more than a rule of its kind should."""
+    return [f"{row['source']}: {row['rule']} {row['warning']}" for row in health_rows(manifest) if row["warning"]]
+
+
 def _kept(row: dict[str, Any]) -> float | None:
     return float(row["documents_out"] / row["documents_in"]) if row["documents_in"] else None
 

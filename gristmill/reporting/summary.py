@@ -1,6 +1,6 @@
 """The run in one page of Markdown, made from the manifest alone, so that the same data gives the same page."""
 
-from gristmill.reporting.health import health_rows, judged_rows
+from gristmill.reporting.health import judged_rows
 from gristmill.reporting.tables import escape, input_rows, loss_rows, markdown, published_rows, source_rows
 from gristmill.types import Manifest
 
@@ -55,8 +55,3 @@ def summary(manifest: Manifest) -> str:
 def _eot_sides(manifest: Manifest) -> str:
     said = {"append": "appended to every document", "prepend": "put before every document", "none": "left out"}
     return ", ".join(f"{kind}: {said[side]}" for kind, side in manifest.eot_side.items())
-
-
-def warnings(manifest: Manifest) -> list[str]:
-    """A line for each rule that takes more than a rule of its kind should."""
-    return [f"{row['source']}: {row['rule']} {row['warning']}" for row in health_rows(manifest) if row["warning"]]
