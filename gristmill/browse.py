@@ -66,6 +66,9 @@ class Browser:
         self._inputs = {shard.index: shard for shard in self.manifest.source_shards}
         self._counts = np.cumsum([0, *(file.documents for file in self._files)])
         self._begins = np.cumsum([0, *(file.tokens for file in self._files)])
+        # A stream ends with its generation, perhaps within a document: a format may leave out what fills no sample.
+        last = {file.generation: place for place, file in enumerate(self._files)}
+        self._ends = [int(self._begins[last[file.generation] + 1]) for file in self._files]
         self._tables: dict[int, _Table] = {}
         self._mapped: dict[int, np.ndarray] = {}
 
@@ -119,7 +122,7 @@ class Browser:
         length = int(table.lengths[row])
         begin = int(self._begins[place] + table.starts[row]) + (self._layout.eot == "prepend")
         start = min(max(begin, low), high)
-        stop = max(start, min(begin + length, high))
+        stop = max(start, min(begin + length, high, self._ends[place]))
         where = min(int(np.searchsorted(self._begins, start, "right")) - 1, len(self._files) - 1)
         shard = self._inputs[int(table.shards[row])]
         return Part(
@@ -130,8 +133,11 @@ class Browser:
             length=length,
             source=shard.source,
             input=shard.uri,
-            text=self._encoder.decode(self._read(start, stop)) if stop > start else "",
+            text=self._decoded(self._read(start, stop)) if stop > start else "",
         )
+
+    def _decoded(self, ids: np.ndarray) -> str:
+        return self._encoder.decode(ids)
 
     def _at(self, position: int) -> int:
         """The number of the document to which an id of the stream belongs."""
@@ -141,11 +147,12 @@ class Browser:
 
     def _read(self, start: int, stop: int) -> np.ndarray:
         """Ids of the stream of all files."""
+        first = int(np.searchsorted(self._begins, start, "right")) - 1
+        last = int(np.searchsorted(self._begins, stop, "left"))
         found = []
-        for place in range(len(self._files)):
-            low, high = start - int(self._begins[place]), stop - int(self._begins[place])
-            if high > 0 and low < self._files[place].tokens:
-                found.append(np.array(self._ids(place)[max(0, low) : high]))
+        for place in range(first, last):
+            begin = int(self._begins[place])
+            found.append(np.array(self._ids(place)[max(0, start - begin) : stop - begin]))
         return np.concatenate(found)
 
     def _ids(self, place: int) -> np.ndarray:
