@@ -8,8 +8,9 @@ from corpora import request, small_corpus, tree, write_documents
 from flow_runs import Run
 from object_store import ACCESS_KEY, SECRET_KEY, Bucket
 
-from gristmill import places, s3, serial
+from gristmill import places, s3, s3_client, serial
 from gristmill.config import PrepareConfig
+from gristmill.errors import ConfigError
 from gristmill.manifest import read_manifest
 from gristmill.stages.verify import verify
 
@@ -71,15 +72,39 @@ def test_a_run_on_a_store_gives_the_bytes_of_the_disk_and_no_secret_anywhere(
     written |= {str(path): path.read_bytes() for path in places.spool().rglob("*") if path.is_file()}
     written |= {"artifacts": repr(made.artifacts()).encode(), "terminal": repr(capfd.readouterr()).encode()}
     written |= {"database": dumped_database()}
+    assert b"upload shard-00000: " in written["database"]
     for place_name, data in written.items():
         for secret in (SECRET_KEY, ACCESS_KEY, CANARY):
             assert secret.encode() not in data, f"{secret} is in {place_name}"
 
 
+def test_a_refused_bucket_is_named_without_its_keys(
+    tmp_path: Path, bucket: Bucket, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A server repeats parts of a request that it refuses, and a failed run is what people send around."""
+    arrive(tmp_path, 0)
+    config = asked(tmp_path, "refused", f"{bucket.uri}/out")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", CANARY)
+    monkeypatch.setenv("PREFECT_LOGGING_EXTRA_LOGGERS", "botocore")
+    s3_client.use(None)
+    made = Run(config)
+    assert made.state.is_failed()
+    with pytest.raises(ConfigError, match=f"{bucket.uri}/out.*: the secret key is wrong") as refused:
+        made.state.result()
+    told = {"error": str(refused.value), "state": repr(made.state), "artifacts": repr(made.artifacts())}
+    told |= {"terminal": repr(capfd.readouterr()), "database": dumped_database().decode()}
+    assert "the secret key is wrong" in told["database"]
+    for where, text in told.items():
+        for secret in (CANARY, ACCESS_KEY, "AWS4-HMAC"):
+            assert secret not in text, f"{secret} is in {where}"
+
+
 def dumped_database() -> bytes:
-    """Everything that the server of the tests remembers."""
+    """Everything that the server of the tests remembers, the logs that are still on their way included."""
+    from prefect.logging.handlers import APILogHandler
     from prefect.settings import PREFECT_API_DATABASE_CONNECTION_URL
 
+    APILogHandler().flush()
     url = PREFECT_API_DATABASE_CONNECTION_URL.value()
     assert url is not None
     path = Path(str(url.get_secret_value() if hasattr(url, "get_secret_value") else url).partition("///")[2])

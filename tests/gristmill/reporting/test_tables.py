@@ -7,7 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from manifests import manifest, source_shard
 
+<<<<<<< HEAD
 from gristmill.reporting.tables import copy_rows, escape, escaped, input_rows, markdown, published_rows
+=======
+from gristmill.reporting.tables import escape, input_rows, markdown, published_rows, transfer_rows
+from gristmill.types import StageReport
+>>>>>>> wt-faults
 
 
 @given(st.text())
@@ -32,6 +37,14 @@ def test_a_row_for_every_published_file() -> None:
         "file": "nanogpt/train.bin", "split": "train", "documents": 1234, "tokens": 1_234_567, "EOS": 1234,
         "bytes": 2468, "sha256": "",
     }  # fmt: skip
+
+
+def test_how_files_got_to_their_place_is_told_of_those_of_this_run() -> None:
+    """Nothing is known of the files of earlier generations, and nothing is made up."""
+    details = {"file": {"path": "nanogpt/val.bin"}, "transfer": {"seconds": 2.0, "bytes": 5_000_000, "retries": 3}}
+    report = StageReport(stage="upload", shard=1, fingerprint="f00d", details=details)
+    rows = transfer_rows(manifest(), [report])
+    assert [(row["seconds"], row["MB/s"], row["retries"]) for row in rows] == [(None, None, None), (2.0, 2.5, 3)]
 
 
 def test_a_row_for_every_input_shard_accounts_for_its_documents() -> None:

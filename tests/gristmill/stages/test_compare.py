@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from gristmill import serial
 from gristmill.errors import InputError
 from gristmill.manifest import read_manifest
-from gristmill.reporting.summary import warnings
+from gristmill.reporting.health import warnings
 from gristmill.stages._compare import LEAST, LONGEST, Check, sample
 from gristmill.tokenizers import _hf
 from gristmill.tokenizers.base import Encoded, Encoder

@@ -1,12 +1,15 @@
 """What arrives at the output is counted there, and never put in the place of something else."""
 
 import shutil
+import time
 from pathlib import Path
 
 import msgspec
 import numpy as np
 import pytest
-from corpora import EOT, documents_of, request, tree, write_documents
+from corpora import EOT, documents_of, reports, request, tree, write_documents
+from fault_proxy import FaultProxy
+from object_store import Bucket, reached
 
 from gristmill import ledger, serial, storage
 from gristmill.config import PrepareConfig
@@ -72,3 +75,32 @@ def test_addresses_of_local_files_are_paths(tmp_path: Path) -> None:
     serial.prepare(request(tmp_path, output=f"file://{tmp_path}/elsewhere/out", execution=work))
     assert documents_of(tmp_path / "elsewhere" / "out" / "nanogpt" / "train.bin") == ["one", "two"]
     assert (tmp_path / "elsewhere" / "work" / "pack").is_dir()
+
+
+def test_the_report_says_how_the_file_got_there(
+    tmp_path: Path, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An upload that takes hours because every second request is refused must not look like a slow one."""
+    sleep = time.sleep
+    monkeypatch.setattr("botocore.endpoint.time.sleep", lambda seconds: sleep(min(seconds, 0.01)))
+    write_documents(tmp_path / "in" / "a.jsonl", [f"document {number}" for number in range(50)])
+    calm = request(tmp_path, output=f"{bucket.uri}/calm")
+    serial.prepare(calm)
+    with FaultProxy(bucket.server.endpoint, {"slow_down": 0.3}, seed=3) as proxy:
+        with reached(proxy.endpoint, attempts=12):
+            serial.prepare(request(tmp_path, output=f"{bucket.uri}/busy"))
+        assert proxy.met["slow_down"] > 3
+    uploaded = [report for report in reports(calm) if report.stage == "upload"]
+    transfers = {report.artifacts["file"].uri: report.details["transfer"] for report in uploaded}
+    quiet, busy = (transfers[f"{bucket.uri}/{name}/nanogpt/train.bin"] for name in ("calm", "busy"))
+    assert quiet["retries"] == 0 < busy["retries"] <= proxy.met["slow_down"]
+    assert quiet["bytes"] == busy["bytes"] == uploaded[0].artifacts["file"].nbytes
+    assert min(quiet["seconds"], busy["seconds"]) > 0
+
+
+def test_a_damaged_claim_is_named(tmp_path: Path) -> None:
+    write_documents(tmp_path / "in" / "a.jsonl", ["one"])
+    config = request(tmp_path)
+    storage.write(Path(config.destination) / "unfinished.json", b"\xff{")
+    with pytest.raises(VerificationError, match=r"unfinished\.json: damaged .*; remove it"):
+        serial.prepare(config)

@@ -93,6 +93,12 @@ class Bench:
         """One run at a place."""
         return self.runner.run(self.job.document(place, **(settings or {})), self.way, **disturbed)
 
+    def killed(self, place: Place, settings: dict[str, Any] | None = None, **kill: Any) -> bool:
+        """A run that is to be killed; whether it was, before it was done."""
+        outcome = self.run(place, settings, **kill)
+        assert not outcome.kind, outcome
+        return outcome.status != 0
+
     def finished(self, place: Place) -> list[str]:
         """What is wrong with a finished output: nothing, unless the product failed."""
         problems = differences(self.site.published(place.output), self.reference, place)

@@ -35,7 +35,7 @@ def _killed(bench: Bench, count: int, draw: Any, fault: str) -> Row:
         place = bench.site.place()
         first = tried
         with Watcher(bench, place) as watcher:
-            while tried < count and bench.run(place, **draw()).status != 0:
+            while tried < count and bench.killed(place, **draw()):
                 tried += 1
                 if not tried % FORGOTTEN_EVERY:
                     bench.site.forget()

@@ -38,7 +38,7 @@ def killed(bench: Bench, count: int, seed: int = 9) -> Row:
         for night, settings in enumerate(arrived(bench)):
             before = references[night - 1] if night else {}
             with Watcher(bench, place, references[night], before) as watcher:
-                while tried < count and bench.run(place, settings, seconds=chance.uniform(0, bench.seconds)).status:
+                while tried < count and bench.killed(place, settings, seconds=chance.uniform(0, bench.seconds)):
                     tried += 1
                 final = bench.run(place, settings)
             wrong += [*watcher.problems[:3], *_ended(bench, place, references[night], final.error)]

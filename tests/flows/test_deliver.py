@@ -1,0 +1,43 @@
+"""Files go out while others are still packed."""
+
+import json
+from pathlib import Path
+
+from corpora import request, small_corpus, tree, write_documents
+from flow_runs import Run
+
+from gristmill import serial
+from gristmill.config import Execution
+from gristmill.types import PlannedFile
+from tasks.run import Slots
+
+
+def test_a_file_is_uploaded_before_the_next_one_is_packed(tmp_path: Path) -> None:
+    """With a wait between the two stages the network idles while the cores work, and the other way round."""
+    write_documents(tmp_path / "in" / "a.jsonl", small_corpus(40))
+    rest = {"split": {"fraction": 0.3}, "ordering": {"kind": "hashed"}}
+    made = Run(request(tmp_path, **rest, execution={"work": str(tmp_path / "work"), "workers": 1}))
+    assert made.state.is_completed()
+    files = ["upload-nanogpt-00000", "upload-nanogpt-00001"]
+    tasks = made.tasks([*files, "publish"])
+    packed = {name: run for name, run in tasks.items() if name.startswith("pack")}
+    assert {len(packed), sum(name.startswith("deliver") for name in tasks)} == {2}
+    ends, begins = tasks[files[0]].end_time, max(run.start_time for run in packed.values())
+    assert ends is not None
+    assert ends <= begins
+    calm = request(tmp_path, **rest, output=str(tmp_path / "serial"), execution={"work": str(tmp_path / "other")})
+    serial.prepare(calm)
+    assert made.bytes == tree(tmp_path / "serial")
+    rows = json.loads(made.artifacts()["shard-report"])
+    assert [(row["file"], row["retries"]) for row in rows] == [("nanogpt/train.bin", 0), ("nanogpt/val.bin", 0)]
+    assert all(row["seconds"] > 0 and row["MB/s"] > 0 for row in rows)
+
+
+def test_uploads_have_slots_of_their_own_where_they_are_limited() -> None:
+    """A store that takes as many uploads as there are workers at once may answer all of them with SlowDown."""
+    file = PlannedFile(index=0, format="nanogpt", path="train.bin", split="train", pieces=[0], tokens=1)
+    shared, apart = Slots(Execution(workers=3)), Slots(Execution(workers=3, uploads=2))
+    assert shared.of(None, file) is shared.of(None, None)
+    taken = [apart.of(None, file).acquire(blocking=False) for _ in range(3)]
+    assert taken == [True, True, False]
+    assert apart.of(None, None).acquire(blocking=False)
