@@ -7,12 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from manifests import manifest, source_shard
 
-<<<<<<< HEAD
-from gristmill.reporting.tables import copy_rows, escape, escaped, input_rows, markdown, published_rows
-=======
-from gristmill.reporting.tables import escape, input_rows, markdown, published_rows, transfer_rows
+from gristmill.reporting.tables import (
+    copy_rows,
+    escape,
+    escaped,
+    input_rows,
+    markdown,
+    published_rows,
+    transfer_rows,
+)
 from gristmill.types import StageReport
->>>>>>> wt-faults
 
 
 @given(st.text())
