@@ -60,8 +60,8 @@ class Browser:
         files = [file for file in self.manifest.files if file.format == self.format]
         self.split = _chosen(output, "split", split, [file.split for file in files])
         self._files = [file for file in files if file.split == self.split]
-        self._dtype = np.dtype(self.manifest.dtype).newbyteorder("<")
         self._layout = format_of(self.manifest, self.format)
+        self._dtype = self._layout.dtype(self.manifest.tokenizer.vocab_size)
         self._encoder = published_encoder(output, self.manifest)
         self._inputs = {shard.index: shard for shard in self.manifest.source_shards}
         self._counts = np.cumsum([0, *(file.documents for file in self._files)])
@@ -137,6 +137,8 @@ class Browser:
         )
 
     def _decoded(self, ids: np.ndarray) -> str:
+        if self._layout.holds == "text":
+            return ids.tobytes().decode("utf-8", "replace")
         return self._encoder.decode(ids)
 
     def _at(self, position: int) -> int:

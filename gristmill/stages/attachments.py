@@ -31,7 +31,7 @@ def attachments(results: Results, manifest: Manifest, config: PrepareConfig) -> 
         **_rejected(results),
         **_documents(results),
         **_training(results.tokenizer),
-        figures_name(results.generation): encoded(figures(results)),
+        figures_name(results.generation): encoded(figures(results, config)),
     }
 
 

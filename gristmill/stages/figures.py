@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from gristmill.columns import numbers, strings
+from gristmill.config import PrepareConfig
 from gristmill.reporting.figures import Figures
 from gristmill.stages._arrow import batches
 from gristmill.stages.decide import NO_PLACE, VERDICT
@@ -27,7 +28,7 @@ SAMPLED_CHARACTERS = 2000
 """Pieces, documents in each of them and characters of each document whose letters are counted: 2 million at most."""
 
 
-def figures(results: Results) -> Figures:
+def figures(results: Results, config: PrepareConfig) -> Figures:
     """Count what the reports add up to and what the files hold. Groups of copies take 8 bytes a copy while they are
     counted."""
     sampled, scripts = _scripts(results.cleaned)
@@ -42,18 +43,19 @@ def figures(results: Results) -> Figures:
         documents={"read": sum(report.docs_in for report in results.fetched)}
         | {step: sum(report.docs_out for report in reports) for step, reports in steps.items()},
         characters={step: sum(report.chars_out for report in reports) for step, reports in steps.items()},
-        lengths=_lengths(results),
+        lengths=_lengths(results, config),
         clusters=_clusters(results.decided),
         scripts=scripts,
         sampled=sampled,
     )
 
 
-def _lengths(results: Results) -> dict[int, int]:
-    """Of the first format: the others hold the same documents."""
+def _lengths(results: Results, config: PrepareConfig) -> dict[int, int]:
+    """Of the first format that holds ids, or of the first: the others hold the same documents."""
+    kinds = sorted(config.formats, key=lambda format: format.holds != "tokens")
     found: Counter[int] = Counter()
     for file in results.layout.files:
-        if file.format == results.layout.files[0].format:
+        if file.format == kinds[0].kind():
             for number in file.pieces:
                 found.update(_doubling(mapped(results.packed[number], "documents", DOCUMENT)["length"]))
     return dict(sorted(found.items()))
