@@ -103,7 +103,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     ("text", "key", "accepted"),
     [
         ("dataste: x", "dataste", "cleaning, dataset, dedup, execution, formats,"),
-        ("execution: {wrokers: 3}", "execution.wrokers", "retries, s3, shard_seconds, work, workers"),
+        ("execution: {wrokers: 3}", "execution.wrokers", "retries, s3, shard_seconds, uploads, work, workers"),
         ("tokenizer: {kind: train, vocab: 3}", "vocab", "eot, min_frequency, on_mismatch, sample_characters, seed"),
         ("split: {fractoin: 0.1}", "fractoin", "there are: fraction"),
         ("cleaning: [{kind: length, min: 3}]", "min", "max_chars, min_chars"),

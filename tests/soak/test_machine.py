@@ -211,7 +211,7 @@ def test_any_mixture_of_faults_ends_in_the_clean_result(bench: Bench, tmp_path: 
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=4,
+            max_examples=3,
             stateful_step_count=8,
             deadline=None,
             suppress_health_check=list(HealthCheck),

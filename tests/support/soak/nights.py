@@ -9,6 +9,7 @@ from soak.rows import Row, row
 from soak.watch import Watcher
 
 NIGHTS = 3
+KILLS_A_NIGHT = 4
 
 
 def arrived(bench: Bench) -> list[dict[str, Any]]:
@@ -38,14 +39,14 @@ def killed(bench: Bench, count: int, seed: int = 9) -> Row:
         for night, settings in enumerate(arrived(bench)):
             before = references[night - 1] if night else {}
             with Watcher(bench, place, references[night], before) as watcher:
-                while tried < count and bench.killed(place, settings, seconds=chance.uniform(0, bench.seconds)):
-                    tried += 1
+                for _ in range(min(count - tried, chance.randint(1, KILLS_A_NIGHT))):
+                    tried += bench.killed(place, settings, seconds=chance.uniform(0, bench.seconds))
                 final = bench.run(place, settings)
             wrong += [*watcher.problems[:3], *_ended(bench, place, references[night], final.error)]
             looks += watcher.looks
         problems |= dict.fromkeys(range(first, tried), wrong)
     notes = (
-        f"{jobs} times {NIGHTS} nights on one output: after each the bytes of nights without trouble, nothing of an "
+        f"{NIGHTS} nights on one output, {jobs} times over: after each the bytes of nights without trouble, nothing of an "
         f"earlier one touched ({looks:,} looks)"
     )
     return row("kill -9 at a random moment, night after night", tried, problems, notes)
