@@ -15,6 +15,7 @@ from gristmill.manifest import read_manifest
 from gristmill.places import Place
 from gristmill.stages.generations import Earlier
 from gristmill.stages.layout import layout
+from gristmill.stages.mix import mix
 from gristmill.stages.order import order
 from gristmill.stages.plan import listed
 from gristmill.stages.recall import check_tokenizer_files
@@ -94,8 +95,9 @@ def _files(
         for number, report in enumerate(done.pieces)
     ]
     spelled = serial.spell(done.pieces, tokenized, done.settled, arranged, config)
-    planned = layout(generation, tokenized, spelled, arranged, config)
-    packed = serial.packed(planned, tokenized, spelled, tokenizer, config)
+    mixed = mix(generation, tokenized, spelled, done.measured, arranged, config) if config.mix else None
+    planned = layout(generation, tokenized, spelled, arranged, mixed, config)
+    packed = serial.packed(planned, tokenized, spelled, tokenizer, mixed, config)
     return {
         f"{file.format}/{file.path}": [places.here(packed[number].artifacts["tokens"]) for number in file.pieces]
         for file in planned.files

@@ -17,6 +17,7 @@ from gristmill.dedup.base import DedupKind
 from gristmill.errors import ConfigError
 from gristmill.formats.base import Format
 from gristmill.manifest import seal_of
+from gristmill.mixture import check_mixture
 from gristmill.ordering.base import Ordering
 from gristmill.packing.base import Packing
 from gristmill.plugins import Plugin, Room, explain, load
@@ -25,6 +26,11 @@ from gristmill.settings import Settings
 from gristmill.sources.base import Source
 from gristmill.splits.base import Split
 from gristmill.tokenizers.base import Tokenizer
+
+MIXTURE = ("mix", "total_tokens", "max_repetition")
+"""Keys that mean nothing one without the other."""
+
+Repetition = Annotated[float, Field(gt=0, le=1000)]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -119,6 +125,17 @@ class PrepareConfig(Settings):
     split: Annotated[Split, Room("splits", default="fraction")] = one("splits", "fraction", "What is held out.")
     ordering: Annotated[Ordering, Room("ordering")] = one("ordering", "hashed", "Order of documents in the output.")
     packing: Annotated[Packing, Room("packing")] = one("packing", "concat", "How documents become a stream.")
+    mix: dict[str, Annotated[float, Field(ge=0, le=1)]] = Field(
+        {}, description="Share of the training tokens by source name; every source has one. Empty: all is published."
+    )
+    total_tokens: int | None = Field(
+        None,
+        ge=1,
+        description="Training tokens to mix in a generation; default: as many as the scarcest source allows.",
+    )
+    max_repetition: Repetition | dict[str, Repetition] = Field(
+        1.0, description="How often a source may be repeated to reach its share, 2.5 say; for all, or by source name."
+    )
     formats: list[Annotated[Format, Room("formats")]] = several(
         "formats", "nanogpt", description="One output a kind.", least=1
     )
@@ -145,6 +162,9 @@ class PrepareConfig(Settings):
         self.sources[:] = [source.resolved(self.cleaning) for source in self.sources]  # a list of our own making
         _distinct("formats", [format.kind() for format in self.formats], "list each kind once")
         self.split.check_ordering(self.ordering.kind())
+        check_mixture(self.mix, self.total_tokens, self.max_repetition, [source.label for source in self.sources])
+        if self.mix:
+            self.split.check_mix()
         return self
 
     @property
@@ -198,7 +218,7 @@ class PrepareConfig(Settings):
         ``execution`` and ``output`` are left out: they say how and where, and the same bytes must come out whatever
         they are."""
         document: dict[str, Any] = {}
-        for name in sorted(set(type(self).model_fields) - {"against", "cleaning", "execution", "output"}):
+        for name in sorted(set(type(self).model_fields) - {"against", "cleaning", "execution", "output", *MIXTURE}):
             value = getattr(self, name)
             if isinstance(value, list):
                 document[name] = [plugin.identity() for plugin in value]
@@ -208,7 +228,11 @@ class PrepareConfig(Settings):
             source.label: [cleaner.identity() for cleaner in self.rules(source.label)] for source in self.sources
         }
         document["against"] = [seal_of(output) for output in self.against]
-        return document
+        return document | self.mixture()
+
+    def mixture(self) -> dict[str, Any]:
+        """What is said of mixing; empty where nothing is mixed."""
+        return {name: getattr(self, name) for name in MIXTURE} if self.mix else {}
 
     def fingerprint(self) -> str:
         """32 hex digits of ``identity``."""
@@ -280,7 +304,7 @@ def _bare(value: Any) -> Any:
     """Default plugins without their settings: another kind that is laid over one must not inherit its seed or size."""
     if isinstance(value, list):
         return [_bare(entry) for entry in value]
-    return {"kind": value["kind"]} if "kind" in value else value
+    return {"kind": value["kind"]} if isinstance(value, dict) and "kind" in value else value
 
 
 def _yaml(path: Path) -> Any:

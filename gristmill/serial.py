@@ -10,6 +10,7 @@ from gristmill.stages.fetch import check_quarantined, check_usable, fetch
 from gristmill.stages.find import find, searches
 from gristmill.stages.generations import Earlier, earlier
 from gristmill.stages.layout import layout
+from gristmill.stages.mix import mix
 from gristmill.stages.name import name
 from gristmill.stages.order import order
 from gristmill.stages.pack import pack
@@ -130,11 +131,12 @@ def packed(
     tokenized: list[StageReport],
     spelled: list[StageReport],
     tokenizer: StageReport,
+    mixed: StageReport | None,
     config: PrepareConfig,
 ) -> list[StageReport]:
     """Every piece of the files to publish."""
     return [
-        pack(piece, spelled if config.format(piece.format).holds == "text" else tokenized, tokenizer, config)
+        pack(piece, spelled if config.format(piece.format).holds == "text" else tokenized, tokenizer, mixed, config)
         for piece in laid.pieces
     ]
 
@@ -153,8 +155,9 @@ def prepare(config: PrepareConfig) -> Manifest:
         tokenize(place, report, done.settled, tokenizer, arranged, config) for place, report in enumerate(done.pieces)
     ]
     spelled = spell(done.pieces, tokenized, done.settled, arranged, config)
-    laid = layout(planned.generation, tokenized, spelled, arranged, config)
-    pieces = packed(laid, tokenized, spelled, tokenizer, config)
+    mixed = mix(planned.generation, tokenized, spelled, done.measured, arranged, config) if config.mix else None
+    laid = layout(planned.generation, tokenized, spelled, arranged, mixed, config)
+    pieces = packed(laid, tokenized, spelled, tokenizer, mixed, config)
     uploaded = [
         upload(planned.generation, file, [pieces[number] for number in file.pieces], tokenizer, config)
         for file in laid.files
@@ -173,6 +176,7 @@ def prepare(config: PrepareConfig) -> Manifest:
             tokenizer=tokenizer,
             tokenized=tokenized,
             texts=spelled,
+            mixed=mixed,
             layout=laid,
             packed=pieces,
             uploaded=uploaded,

@@ -49,7 +49,9 @@ def deliver_piece(
     retries."""
     retries = config.execution.retries
     held = tokenized.texts if config.format(piece.format).holds == "text" else tokenized.shards
-    packed = pack.with_options(retries=retries)(piece, Reports(reports=held), tokenized.tokenizer, config)
+    packed = pack.with_options(retries=retries)(
+        piece, Reports(reports=held), tokenized.tokenizer, tokenized.mixed, config
+    )
     file = packing.completed(piece, packed)
     if file is None:
         return {"packed": packed}
@@ -60,7 +62,9 @@ def deliver_piece(
 
 def deliver(tokenized: Tokenized, config: PrepareConfig) -> Delivered:
     """All counts are known: lay out every output file, then fan out over the pieces."""
-    planned = layout(tokenized.generation, tokenized.shards, tokenized.texts, tokenized.arranged, config)
+    planned = layout(
+        tokenized.generation, tokenized.shards, tokenized.texts, tokenized.arranged, tokenized.mixed, config
+    )
     watch.board.begin("pack", len(planned.pieces))
     watch.board.begin("upload", len(planned.files))
     common = {"packing": Packing(planned), "tokenized": tokenized, "config": config}

@@ -9,6 +9,10 @@ from tasks.run import OPTIONS, Reports, in_worker
 
 
 @task(name="pack", task_run_name="pack-piece-{piece.index:05d}", tags={"pack"}, **OPTIONS)
-def pack(piece: Piece, tokenized: Reports, tokenizer: StageReport, config: PrepareConfig) -> StageReport:
+def pack(
+    piece: Piece, tokenized: Reports, tokenizer: StageReport, mixed: StageReport | None, config: PrepareConfig
+) -> StageReport:
     """One piece of one output file."""
-    return in_worker("pack", stage.pack, config, piece=piece, tokenized=tokenized.reports, tokenizer=tokenizer)
+    return in_worker(
+        "pack", stage.pack, config, piece=piece, tokenized=tokenized.reports, tokenizer=tokenizer, mixed=mixed
+    )

@@ -39,6 +39,7 @@ def publish(
             tokenizer=tokenized.tokenizer,
             tokenized=tokenized.shards,
             texts=tokenized.texts,
+            mixed=tokenized.mixed,
             layout=delivered.layout,
             packed=delivered.pieces,
             uploaded=delivered.uploaded,

@@ -9,6 +9,7 @@ from gristmill.stages import tokenize as stage
 from gristmill.stages import vocabulary as vocabularies
 from gristmill.types import StageReport, Value
 from tasks.dedup import Deduplicated
+from tasks.mix import mix
 from tasks.run import OPTIONS, Reports, all_done, at_once, in_worker, watch
 
 
@@ -21,6 +22,8 @@ class Tokenized(Value, frozen=True, kw_only=True):
     shards: list[StageReport]
     texts: list[StageReport]
     """The same documents as bytes of their text; empty where no format holds it."""
+    mixed: StageReport | None
+    """How often each of them is published; None where nothing is mixed."""
 
 
 @task(name="vocabulary", task_run_name="vocabulary", tags={"vocabulary", "tokenize"}, **OPTIONS)
@@ -104,9 +107,29 @@ def tokenize_shards(dropped: Deduplicated, config: PrepareConfig) -> Tokenized:
     calls = [{"place": place, "cleaned": cleaned, **common} for place, cleaned in enumerate(dropped.pieces)]
     shards = all_done(tokenize, calls, config)
     spelled = _spelled(dropped, shards, arranged, config) if config.holds_text else []
+    mixed = _mixed(dropped, shards, spelled, arranged, config) if config.mix else None
     return Tokenized(
-        generation=dropped.generation, tokenizer=tokenizer, arranged=arranged, shards=shards, texts=spelled
+        generation=dropped.generation,
+        tokenizer=tokenizer,
+        arranged=arranged,
+        shards=shards,
+        texts=spelled,
+        mixed=mixed,
     )
+
+
+def _mixed(
+    dropped: Deduplicated,
+    shards: list[StageReport],
+    spelled: list[StageReport],
+    arranged: StageReport,
+    config: PrepareConfig,
+) -> StageReport:
+    watch.board.begin("mix", 1)
+    call = {"generation": dropped.generation, "arranged": arranged, "config": config}
+    held = {"tokenized": shards, "texts": spelled, "measured": dropped.measured}
+    (found,) = at_once({mix: call | {name: Reports(reports=reports) for name, reports in held.items()}}, config)
+    return found
 
 
 def _spelled(

@@ -19,6 +19,9 @@ class Split(Plugin):
     def check_ordering(self, ordering: str) -> None:
         """Raises ``ConfigError`` when the split makes no sense with this kind of ordering."""
 
+    def check_mix(self) -> None:
+        """Raises ``ConfigError`` when the training part cannot be mixed from whole documents."""
+
     def held_out(self, keys: np.ndarray, *, last_shard: bool, shards: int, key_space: int) -> np.ndarray:
         """bool, one per key: True for validation. ``keys`` are the uint64 order keys of some documents of one
         shard; ``last_shard`` says whether it is the last of ``shards`` input shards."""

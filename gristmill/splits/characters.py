@@ -17,6 +17,9 @@ class Characters(Split):
         if ordering != "input":
             raise ConfigError(f"split: characters needs ordering: {{kind: input}}, not {ordering!r}")
 
+    def check_mix(self) -> None:
+        raise ConfigError("split: characters cuts a document in two, and mix counts whole ones; choose another split")
+
     def held_out(self, keys: np.ndarray, *, last_shard: bool, shards: int, key_space: int) -> np.ndarray:
         return np.zeros(len(keys), bool)  # asked only when the share is less than one character
 

@@ -12,7 +12,7 @@ from gristmill.reporting.figures import Figures
 from gristmill.stages._arrow import batches
 from gristmill.stages.decide import NO_PLACE, VERDICT
 from gristmill.stages.records import mapped
-from gristmill.stages.results import Results
+from gristmill.stages.results import Results, published_pieces
 from gristmill.types import DOCUMENT, StageReport
 
 SCRIPTS = (
@@ -37,12 +37,14 @@ def figures(results: Results, config: PrepareConfig) -> Figures:
         "usable": results.fetched,
         "cleaned": results.cleaned,
         "deduplicated": trimmed,
-        "published": results.tokenized,
     }
+    published = published_pieces(results)
     return Figures(
         documents={"read": sum(report.docs_in for report in results.fetched)}
-        | {step: sum(report.docs_out for report in reports) for step, reports in steps.items()},
-        characters={step: sum(report.chars_out for report in reports) for step, reports in steps.items()},
+        | {step: sum(report.docs_out for report in reports) for step, reports in steps.items()}
+        | {"published": sum(piece["documents"] for piece in published)},
+        characters={step: sum(report.chars_out for report in reports) for step, reports in steps.items()}
+        | {"published": sum(piece["characters"] for piece in published)},
         lengths=_lengths(results, config),
         clusters=_clusters(results.decided),
         scripts=scripts,

@@ -1,6 +1,5 @@
 """All counts are known: decide every published file and the pieces it is joined from."""
 
-from collections import Counter
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -9,6 +8,7 @@ import numpy as np
 from gristmill.config import PrepareConfig
 from gristmill.errors import InputError
 from gristmill.formats.base import Format, OutputFile
+from gristmill.stages.mix import counts_of
 from gristmill.stages.pack import members, starts_of
 from gristmill.types import Layout, Piece, PlannedFile, StageReport
 
@@ -18,10 +18,11 @@ def layout(
     tokenized: list[StageReport],
     texts: list[StageReport],
     arranged: StageReport,
+    mixed: StageReport | None,
     config: PrepareConfig,
 ) -> Layout:
     """The files of a generation of every format, train before val, and their pieces in stream order. A later generation
-    has none where nothing of what arrived is new.
+    has none where nothing of what arrived is new. ``mixed``: None where nothing is mixed.
 
     Raises ``InputError`` when the first one has none.
     """
@@ -32,7 +33,7 @@ def layout(
     rest: dict[str, int] = {}
     for format in config.formats:
         reports = texts if format.holds == "text" else tokenized
-        found = {split: _Stream(reports, own, format) for split, own in splits.items()}
+        found = {split: _Stream(reports, own, format, mixed) for split, own in splits.items()}
         streams = {split: stream for split, stream in found.items() if stream.length}
         planned = format.files(dict(streams), generation) if streams else []
         for file in planned:
@@ -58,20 +59,16 @@ def layout(
 class _Stream:
     """The buckets of a split, one after the other; documents are looked up in the bucket in which a file ends."""
 
-    def __init__(self, reports: list[StageReport], buckets: range, format: Format) -> None:
+    def __init__(self, reports: list[StageReport], buckets: range, format: Format, mixed: StageReport | None) -> None:
         self._buckets = buckets
-        counts: Counter[int] = Counter()
-        sizes: Counter[int] = Counter()
         eot = int(format.eot != "none")
-        for report in reports:
-            for bucket, (count, size) in report.details["buckets"].items():
-                counts[int(bucket)] += count
-                sizes[int(bucket)] += size + eot * count
-        self._edges = np.cumsum([0, *(sizes[bucket] for bucket in buckets)])
+        every = counts_of(reports, format.holds, mixed)
+        counts = [every.get(bucket, (0, 0)) for bucket in buckets]
+        self._edges = np.cumsum([0, *(size + eot * count for count, size in counts)])
         self.length = int(self._edges[-1])
-        self.documents = sum(counts[bucket] for bucket in buckets)
+        self.documents = sum(count for count, _ in counts)
         self._starts: Callable[[int], np.ndarray] = lru_cache(maxsize=1)(
-            lambda place: starts_of(members(buckets[place], reports), eot) + self._edges[place]
+            lambda place: starts_of(members(buckets[place], reports, mixed), eot) + self._edges[place]
         )
 
     def start_before(self, position: int) -> int:

@@ -10,6 +10,7 @@ from pyarrow import ipc, memory_map
 from gristmill import ledger, places, progress, storage
 from gristmill.config import PrepareConfig
 from gristmill.formats.base import Format
+from gristmill.stages._choice import mixing_of, unmixed
 from gristmill.stages.vocabulary import tokenizer_record
 from gristmill.types import DOCUMENT, Boundary, Piece, StageReport
 
@@ -17,6 +18,9 @@ WRITE_DOCUMENTS = 4096
 """Documents joined before they are written; at a few kB each about 10 MB."""
 
 BOUNDARY_EVERY = 1000
+
+DRAWN = ("key", "row", "offset", "length")
+"""Columns of the index that say where a document goes and where its ids are."""
 
 
 class Members:
@@ -26,22 +30,30 @@ class Members:
         self.shard, self.offset, self.length = shard, offset, length
 
 
-def pack(piece: Piece, tokenized: list[StageReport], tokenizer: StageReport, config: PrepareConfig) -> StageReport:
+def pack(
+    piece: Piece,
+    tokenized: list[StageReport],
+    tokenizer: StageReport,
+    mixed: StageReport | None,
+    config: PrepareConfig,
+) -> StageReport:
     """Write ``tokens``: ids ``piece.start .. piece.stop`` of the bucket's stream, EOT included; ``documents``, a
     ``DOCUMENT`` for each that starts in it. ``details`` holds some ``boundaries`` relative to it, and how many EOTs it
-    has: a document that is cut has its own on one side. ``tokenized``: for a format that holds text, the texts."""
+    has: a document that is cut has its own on one side. ``tokenized``: for a format that holds text, the texts. ``mixed``: None where
+    nothing is mixed."""
     format = config.format(piece.format)
     determined = {
         "tokens": [[report.shard, report.fingerprint] for report in tokenized],
         "range": [piece.bucket, piece.start, piece.stop],
         "eot": format.eot,
         "packing": config.packing.identity(),
+        **({} if mixed is None else {"mix": mixed.fingerprint}),
     }
 
     def produce(folder: Path, key: str) -> StageReport:
         record = tokenizer_record(tokenizer)
         dtype = format.packed(record.vocab_size)
-        found = members(piece.bucket, tokenized)
+        found = members(piece.bucket, tokenized, mixed)
         eot = b"" if format.eot == "none" else np.array([record.eot_id], dtype).tobytes()
         starts = starts_of(found, len(eot) // dtype.itemsize)
         with storage.Writer(folder / "tokens") as out:
@@ -73,19 +85,26 @@ def pack(piece: Piece, tokenized: list[StageReport], tokenizer: StageReport, con
     return ledger.run(config.execution.work, "pack", piece.index, determined, produce)
 
 
-def members(bucket: int, tokenized: list[StageReport]) -> Members:
-    """The bucket's documents of all shards, ordered by key, then shard, then place in the shard's order."""
+def members(bucket: int, tokenized: list[StageReport], mixed: StageReport | None) -> Members:
+    """The bucket's documents of all shards, ordered by key, then shard, then place in the shard's order; those that are
+    mixed in, where something is mixed."""
     columns: list[list[np.ndarray]] = [[], [], [], [], []]
+    mixing = mixing_of(mixed)
     for place, report in enumerate(tokenized):
         with memory_map(str(places.here(report.artifacts["index"]))) as file:
             reader = ipc.open_file(file)
             for number in range(reader.num_record_batches):
                 batch = reader.get_batch(number)
-                start, stop = np.searchsorted(batch.column("bucket").to_numpy(), [bucket, bucket + 1])
-                for place_of_column, name in enumerate(("key", "row", "offset", "length")):
-                    columns[place_of_column].append(batch.column(name).to_numpy()[start:stop].copy())
-                columns[4].append(np.full(stop - start, place, np.uint32))
-    key, row, offset, length, shard = (np.concatenate(parts) for parts in columns)
+                for copy in [unmixed(bucket)] if mixing is None else mixing.copies(bucket, place):
+                    start, stop = np.searchsorted(batch.column("bucket").to_numpy(), [copy.bucket, copy.bucket + 1])
+                    key, row, *rest = (batch.column(name).to_numpy()[start:stop] for name in DRAWN)
+                    chosen = copy.chosen(key, place, row)
+                    for column, values in zip(columns, (copy.keys(key), row, *rest), strict=False):
+                        column.append(values[chosen].copy())
+                    columns[4].append(np.full(len(columns[0][-1]), place, np.uint32))
+    key, row, offset, length, shard = (
+        np.concatenate([np.empty(0, parts[0].dtype if parts else np.uint64), *parts]) for parts in columns
+    )
     order = np.lexsort((offset, row, shard, key))
     return Members(shard[order], offset[order].astype(np.int64), length[order].astype(np.int64))
 

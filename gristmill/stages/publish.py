@@ -8,6 +8,7 @@ from gristmill.errors import ConfigError, StorageError, VerificationError
 from gristmill.manifest import read_manifest, seal, strangers
 from gristmill.stages.attachments import Content, attached, attachments
 from gristmill.stages.generations import finish, latest, point, put
+from gristmill.stages.mix import counts_of
 from gristmill.stages.pages import pages, place_card
 from gristmill.stages.results import Results, joined, manifest_of, nothing
 from gristmill.stages.tombstones import tombstones
@@ -121,12 +122,13 @@ def _check_counts(files: list[PublishedFile], results: Results, config: PrepareC
     for format in config.formats:
         reports = results.texts if format.holds == "text" else results.tokenized
         # Not docs_out: a document that a character split cuts ends in both files.
-        documents = sum(count for report in reports for count, _ in report.details["buckets"].values())
+        counts = counts_of(reports, format.holds, results.mixed).values()
+        documents, ids = (sum(column) for column in zip((0, 0), *counts, strict=True))
         eos = documents if format.eot != "none" else 0
         own = [file for file in files if file.format == format.kind()]
         rest = results.layout.rest[format.kind()]
         counted = {"ids": sum(file.tokens for file in own) + rest, "EOS": sum(file.eos for file in own)}
-        expected = {"ids": sum(report.tokens for report in reports) + eos, "EOS": eos}
+        expected = {"ids": ids + eos, "EOS": eos}
         if counted["ids"] != expected["ids"] or not expected["EOS"] - rest <= counted["EOS"] <= expected["EOS"]:
             raise VerificationError(
                 f"{format.kind()}: published files hold {counted}, {rest} ids left out among them; "

@@ -23,6 +23,18 @@ from gristmill.types import (
     token_dtype,
 )
 
+NOT_MIXED = "not_mixed"
+"""Reason of a document that a mixture leaves out."""
+
+REPEATED = ("repeated_documents", "repeated_tokens")
+"""Publications of documents beyond the first of each."""
+
+MIXED = (
+    "documents", "tokens", *REPEATED, "train_documents", "train_characters", "train_tokens", "target_tokens",
+    "deviation_tokens",
+)  # fmt: skip
+"""What the manifest says of a source that is mixed."""
+
 
 class Results(Value, frozen=True, kw_only=True):
     """Every report of a run. ``cleaned`` and ``tokenized`` are of the pieces in order; ``failed`` maps the index of a
@@ -42,6 +54,8 @@ class Results(Value, frozen=True, kw_only=True):
     tokenized: list[StageReport]
     texts: list[StageReport]
     """The same documents as bytes of their text, for formats that hold it; empty where there is none."""
+    mixed: StageReport | None
+    """How often every document is published; None where nothing is mixed."""
     layout: Layout
     packed: list[StageReport]
     uploaded: list[StageReport]
@@ -87,7 +101,7 @@ def manifest_of(files: list[PublishedFile], results: Results, config: PrepareCon
             "input_documents": sum(shard.documents for shard in shards),
             "documents": sum(shard.kept for shard in shards),
             "tokens": sum(shard.tokens for shard in shards),
-            "characters": sum(report.chars_out for report in results.tokenized),
+            **_totals(results),
         },
         dropped=dict(sorted(dropped.items())),
         quarantined=dict(sorted(quarantined.items())),
@@ -121,7 +135,11 @@ def _row(shard: ShardRef, read: StageReport, places: list[int], results: Results
         if results.trimmed:
             dropped.update(results.trimmed[place].dropped)
         dropped.update(results.tokenized[place].dropped)
-    kept = sum(results.tokenized[place].docs_out for place in places)
+    pieces = published_pieces(results)
+    own = [pieces[place] for place in places]
+    if left := sum(piece.get(NOT_MIXED, 0) for piece in own):
+        dropped[NOT_MIXED] = left
+    kept = sum(piece["documents"] for piece in own)
     assert read.docs_in == kept + dropped.total() + read.quarantined
     return SourceShard(
         index=shard.index,
@@ -137,7 +155,7 @@ def _row(shard: ShardRef, read: StageReport, places: list[int], results: Results
         kept=kept,
         dropped=dict(sorted(dropped.items())),
         quarantined=read.quarantine_reasons,
-        tokens=sum(results.tokenized[place].tokens for place in places),
+        tokens=sum(piece["tokens"] for piece in own),
     )
 
 
@@ -196,7 +214,28 @@ def _rule_record(source: str, rows: list[dict[str, Any]], tokens_a_character: fl
     )
 
 
+def published_pieces(results: Results) -> list[dict[str, int]]:
+    """What is published of each piece: ``documents``, ``characters`` and ``tokens``, each document once. Where something
+    is mixed, also what is repeated and left out."""
+    if results.mixed is not None:
+        pieces: list[dict[str, int]] = results.mixed.details["pieces"]
+        return pieces
+    return [
+        {"documents": report.docs_out, "characters": report.chars_out, "tokens": report.tokens}
+        for report in results.tokenized
+    ]
+
+
+def _totals(results: Results) -> dict[str, int]:
+    """Beside what the shards add up to."""
+    names = ["characters", *(REPEATED if results.mixed is not None else [])]
+    return {name: sum(piece[name] for piece in published_pieces(results)) for name in names}
+
+
 def _sources(results: Results) -> dict[str, dict[str, int]]:
+    if results.mixed is not None:
+        rows = results.mixed.details["sources"]
+        return {name: {key: row["counts"][key] for key in MIXED} for name, row in sorted(rows.items())}
     table: dict[str, dict[str, int]] = {}
     for report in results.tokenized:
         for name, (documents, tokens) in report.details["sources"].items():
