@@ -9,8 +9,8 @@ from pathlib import Path
 from gristmill import ledger, places, s3, storage
 from gristmill.errors import ConfigError
 from gristmill.manifest import MANIFEST, listed_files, strangers
-from gristmill.places import Entry
 from gristmill.stages.generations import FINISHED, UNFINISHED, claimed, latest
+from gristmill.storage import Entry
 from gristmill.types import Value
 
 _IN_OUTPUT = re.compile(rf"([^/]+/[0-9a-f]{{{ledger.KEY_DIGITS}}})/.+")

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from gristmill import places, s3, s3_client, storage
-from gristmill.errors import ConfigError
+from gristmill.errors import OccupiedError
 from gristmill.types import Artifact, StageReport
 
 REPORT = "report.json"
@@ -92,7 +92,7 @@ def _replace(source: Path | bytes, uri: str, sha256: str) -> s3.Stored:
     """Put a file of the work area, where other bytes are what a run that was killed or a fault of the store left."""
     try:
         return s3.put_new(source, uri, sha256)
-    except ConfigError:
+    except OccupiedError:
         s3.remove(uri)
         return s3.put_new(source, uri, sha256)
 

@@ -4,6 +4,7 @@ Files of an object store are built, and kept as copies, in a spool on this machi
 ``~/.cache/gristmill``. Nothing is ever read from a copy that does not have the bytes of the original.
 """
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -16,18 +17,10 @@ from typing import Protocol
 
 from gristmill import s3, storage
 from gristmill.errors import ConfigError, StorageError
-from gristmill.types import Artifact, Value
+from gristmill.types import Artifact
 
 SPOOL = "GRISTMILL_SPOOL"
 COPIES = "copies"
-
-
-class Entry(Value, frozen=True, kw_only=True):
-    """A file in a listing."""
-
-    nbytes: int
-    modified: float
-    """Unix time."""
 
 
 class Place(Protocol):
@@ -45,7 +38,7 @@ class Place(Protocol):
     def names(self, folder: str = "") -> list[str]:
         """Every file beneath ``folder``, sorted; temporary ones are not seen."""
 
-    def entries(self) -> dict[str, Entry]:
+    def entries(self) -> dict[str, storage.Entry]:
         """Every file by its name, as ``names`` has them."""
 
     def path(self, name: str) -> Path:
@@ -156,16 +149,19 @@ class _Folder:
             return (self._root / name).read_bytes()
 
     def names(self, folder: str = "") -> list[str]:
-        found = (self._root / folder).rglob("*")
-        return sorted(
-            path.relative_to(self._root).as_posix()
-            for path in found
-            if path.is_file() and not path.name.startswith(storage.TEMPORARY)
-        )
+        found = []
+        for parent, folders, files in os.walk(self._root / folder, onerror=_unless_gone):
+            folders[:] = [inner for inner in folders if not inner.startswith(storage.TEMPORARY)]
+            found += [Path(parent) / name for name in files if not name.startswith(storage.TEMPORARY)]
+        return sorted(path.relative_to(self._root).as_posix() for path in found if path.is_file())
 
-    def entries(self) -> dict[str, Entry]:
-        found = {name: (self._root / name).stat() for name in self.names()}
-        return {name: Entry(nbytes=status.st_size, modified=status.st_mtime) for name, status in found.items()}
+    def entries(self) -> dict[str, storage.Entry]:
+        found = {}
+        for name in self.names():
+            with contextlib.suppress(FileNotFoundError):  # a run may be at work
+                status = (self._root / name).stat()
+                found[name] = storage.Entry(nbytes=status.st_size, modified=status.st_mtime)
+        return found
 
     def path(self, name: str) -> Path:
         return self._root / name
@@ -197,6 +193,12 @@ class _Folder:
         return str(self._root / name)
 
 
+def _unless_gone(error: OSError) -> None:
+    """A folder may be removed while a listing goes on; one that cannot be read must not count as empty."""
+    if not isinstance(error, FileNotFoundError | NotADirectoryError):
+        raise StorageError(f"{error.filename}: {error.strerror}")
+
+
 class _Bucket:
     def __init__(self, uri: str) -> None:
         self.uri = uri
@@ -214,9 +216,9 @@ class _Bucket:
         prefix = f"{folder}/" if folder else ""
         return [prefix + listed.name for listed in s3.names(f"{self.where(folder)}/")]
 
-    def entries(self) -> dict[str, Entry]:
+    def entries(self) -> dict[str, storage.Entry]:
         return {
-            listed.name: Entry(nbytes=listed.nbytes, modified=listed.modified.timestamp())
+            listed.name: storage.Entry(nbytes=listed.nbytes, modified=listed.modified.timestamp())
             for listed in s3.names(f"{self.uri}/")
         }
 

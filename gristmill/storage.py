@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import BinaryIO, Self
 
 from gristmill.errors import ConfigError, GristmillError, NoSpaceError, OccupiedError, StorageError
-from gristmill.types import Artifact
+from gristmill.types import Artifact, Value
 
 TEMPORARY = ".tmp-"
 COPY_BYTES = 4 << 20
@@ -51,6 +51,14 @@ def wrap(error: OSError, path: Path) -> GristmillError:
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST):
         return ConfigError(f"{where}: {os.strerror(error.errno).lower()}; choose a place that this user can write to")
     return StorageError(f"{where}: {error.strerror or error}")
+
+
+class Entry(Value, frozen=True, kw_only=True):
+    """A file in a listing."""
+
+    nbytes: int
+    modified: float
+    """Unix time."""
 
 
 class Writer:

@@ -149,6 +149,17 @@ def test_what_is_published_is_never_replaced(tmp_path: Path, bucket: Bucket, sto
         assert path.read_bytes() == b"123"
 
 
+def test_a_listing_passes_over_what_is_being_made(tmp_path: Path) -> None:
+    """The folder of a stage at work changes while it is listed, and nothing in it has its name yet."""
+    for name in ("a/b", ".tmp-77-0123abcd-x/inner/y", "a/.tmp-77-0123abcd-z"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(b"12")
+    place = places.at(tmp_path)
+    assert place.names() == place.names("a") == ["a/b"]
+    assert {name: entry.nbytes for name, entry in place.entries().items()} == {"a/b": 2}
+    assert place.names("nothing") == []
+
+
 def resealed(config: PrepareConfig, stage: str, **changes: str) -> tuple[str, str]:
     """Change what the receipt of a stage says of its first file; returns the names of its folder and of the file."""
     place = places.at(config.execution.work)

@@ -46,8 +46,8 @@ def killed(bench: Bench, count: int, seed: int = 9) -> Row:
             looks += watcher.looks
         problems |= dict.fromkeys(range(first, tried), wrong)
     notes = (
-        f"{NIGHTS} nights on one output, {jobs} times over: after each the bytes of nights without trouble, nothing "
-        f"of an earlier one touched ({looks:,} looks)"
+        f"{NIGHTS} nights on one output, {jobs} times over: after each the bytes of nights without trouble, nothing of "
+        f"an earlier one touched ({looks:,} looks)"
     )
     return row("kill -9 at a random moment, night after night", tried, problems, notes)
 
