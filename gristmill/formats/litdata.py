@@ -94,12 +94,16 @@ class LitData(Format):
 
 
 CONFIG = {
-    "compression": None,
-    "chunk_size": None,
     "chunk_bytes": 1 << 26,
+    "chunk_size": None,
+    "compression": None,
+    "compression_batch_size": None,
+    "compression_level": None,
     "data_format": [TYPE],
-    "data_spec": '[1, {"type": null, "context": null, "node_data": null, "children_spec": []}]',
+    "data_spec": '[1, {"type": null, "context": null, "children_spec": []}]',
     "encryption": None,
+    "ipc_compression": None,
     "item_loader": "TokensLoader",
+    "types": "tensor",
 }
 """What ``optimize`` says of samples that are one tensor."""

@@ -21,7 +21,7 @@ COLUMN = "text"
 
 class NanochatText(Format):
     """``shard_00000.parquet`` on with a column ``text``, zstd, 1,024 documents a row group; the last file is the
-    validation split, as nanochat's loader takes it.
+    whole validation split, as nanochat's loader takes it.
 
     Rank r of W reads the row groups r, r + W, ... of each file and waits for ever where none has any for it: where a
     file has too few documents for ``world_size`` groups of 1,024, its groups are smaller. A later generation has a
@@ -49,7 +49,7 @@ class NanochatText(Format):
                     f"{self.world_size}; a rank without a row group would wait for ever: hold out more, or set "
                     "a smaller world_size"
                 )
-            edges = document_cuts(stream, self.shard_bytes)
+            edges = document_cuts(stream, self.shard_bytes) if split == "train" else [0, stream.length]
             for start, stop in itertools.pairwise(edges):
                 path = f"{folder}shard_{len(found):05d}.parquet"
                 found.append(OutputFile(path=path, split=split, start=start, stop=stop))
