@@ -129,7 +129,9 @@ class PrepareConfig(Settings):
         {}, description="Share of the training tokens by source name; every source has one. Empty: all is published."
     )
     total_tokens: int | None = Field(
-        None, ge=1, description="Training tokens to mix in a generation; default: as many as the scarcest source allows."
+        None,
+        ge=1,
+        description="Training tokens of a generation; default: as many as the scarcest source allows.",
     )
     max_repetition: Repetition | dict[str, Repetition] = Field(
         1.0, description="How often a source may be repeated to reach its share, 2.5 say; for all, or by source name."
