@@ -65,7 +65,7 @@ def summary(manifest: Manifest) -> str:
 
 def _mixture(manifest: Manifest) -> list[str]:
     rows = mix_rows(manifest)
-    warned = [f"**Warning**: {escape(warning)}." for warning in dominant(manifest)]
+    warned = [line for warning in dominant(manifest) for line in (f"**Warning**: {escape(warning)}.", "")]
     return ["## Mixture", "", repetitions(manifest), "", *warned, "", markdown(rows), ""] if rows else []
 
 

@@ -105,17 +105,20 @@ def manifest_of(files: list[PublishedFile], results: Results, config: PrepareCon
 def _source_shards(results: Results) -> list[SourceShard]:
     fetched = {report.shard: report for report in results.fetched}
     places: dict[int, list[int]] = {}
+    published = published_pieces(results.tokenized, results.mixed)
     for place, report in enumerate(results.cleaned):
         places.setdefault(report.shard, []).append(place)
     return [
-        _row(shard, fetched[shard.index], places[shard.index], results)
+        _row(shard, fetched[shard.index], places[shard.index], published, results)
         if shard.index in places
         else _left_out(shard, results.generation, results.failed[shard.index])
         for shard in results.shards
     ]
 
 
-def _row(shard: ShardRef, read: StageReport, places: list[int], results: Results) -> SourceShard:
+def _row(
+    shard: ShardRef, read: StageReport, places: list[int], published: list[dict[str, int]], results: Results
+) -> SourceShard:
     """One input shard, summed over its pieces; every document that was read is accounted for."""
     dropped: Counter[str] = Counter(read.dropped)
     for place in places:
@@ -124,8 +127,7 @@ def _row(shard: ShardRef, read: StageReport, places: list[int], results: Results
         if results.trimmed:
             dropped.update(results.trimmed[place].dropped)
         dropped.update(results.tokenized[place].dropped)
-    pieces = published_pieces(results.tokenized, results.mixed)
-    own = [pieces[place] for place in places]
+    own = [published[place] for place in places]
     if left := sum(piece.get(NOT_MIXED, 0) for piece in own):
         dropped[NOT_MIXED] = left
     kept = sum(piece["documents"] for piece in own)
@@ -206,7 +208,8 @@ def _rule_record(source: str, rows: list[dict[str, Any]], tokens_a_character: fl
 def _totals(results: Results) -> dict[str, int]:
     """Beside what the shards add up to."""
     names = ["characters", *(REPEATED if results.mixed is not None else [])]
-    return {name: sum(piece[name] for piece in published_pieces(results.tokenized, results.mixed)) for name in names}
+    pieces = published_pieces(results.tokenized, results.mixed)
+    return {name: sum(piece[name] for piece in pieces) for name in names}
 
 
 def _sources(results: Results) -> dict[str, dict[str, int]]:
