@@ -131,7 +131,7 @@ class PrepareConfig(Settings):
     total_tokens: int | None = Field(
         None,
         ge=1,
-        description="Training tokens to mix in a generation; default: as many as the scarcest source allows.",
+        description="Training tokens of a generation; default: as many as the scarcest source allows.",
     )
     max_repetition: Repetition | dict[str, Repetition] = Field(
         1.0, description="How often a source may be repeated to reach its share, 2.5 say; for all, or by source name."

@@ -5,14 +5,15 @@ import tempfile
 import numpy as np
 
 from gristmill import config as configuration
+from gristmill import places
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError
 from gristmill.manifest import read_manifest
 from gristmill.stages.find import find, searches
 from gristmill.stages.recall import document_files, earlier_shard, recall
-from gristmill.stages.records import EDGE, mapped
+from gristmill.stages.records import EDGE, LOW, mapped
 from gristmill.stages.sign import sign
-from gristmill.types import StageReport
+from gristmill.types import DOCUMENT, StageReport
 
 COMPARED = ("exact", "minhash")
 """The kinds that need nothing but the text: tokens have no URL."""
@@ -21,6 +22,9 @@ COMPARED = ("exact", "minhash")
 def look(output: str) -> list[str]:
     """Decode every published document in a temporary folder, sign it anew with the dedup kinds of the manifest, and
     name each kind that still finds pairs, and how many of them lie between validation and train.
+
+    Where sources are mixed, two documents of one input shard in train that have the same number of ids count as a
+    repetition that was asked for.
 
     Raises ``ConfigError`` when the manifest has none of the kinds that can be looked for.
     """
@@ -35,15 +39,19 @@ def look(output: str) -> list[str]:
         recalled = [recall(output, path, number, config) for number, path in enumerate(files)]
         signed = [sign(earlier_shard(report.shard), report, config) for report in recalled]
         splits = [next(file.split for file in manifest.files if file.path == path) for path in files]
-        return _faults(output, signed, splits, config)
+        records = [np.frombuffer(places.at(output).read(f"documents/{path}"), DOCUMENT) for path in files]
+        return _faults(output, signed, splits, records if config.mix else [], config)
 
 
-def _faults(output: str, signed: list[StageReport], splits: list[str], config: PrepareConfig) -> list[str]:
+def _faults(
+    output: str, signed: list[StageReport], splits: list[str], records: list[np.ndarray], config: PrepareConfig
+) -> list[str]:
     ranks = list(range(len(signed)))
     validation = np.array([split != "train" for split in splits])
     problems = []
     for search in searches(signed, config):
-        edges = mapped(find(search, ranks, signed, config), "edges", EDGE)
+        edges = np.asarray(mapped(find(search, ranks, signed, config), "edges", EDGE))
+        edges = edges[~_repeated(edges, validation, records)]
         first, second = (validation[(edges[name] >> np.uint64(32)).astype(np.int64)] for name in ("first", "second"))
         across = int((first != second).sum())
         kind = config.dedup[search.kind].kind()
@@ -53,3 +61,15 @@ def _faults(output: str, signed: list[StageReport], splits: list[str], config: P
                 "between validation and train; expected none"
             )
     return problems
+
+
+def _repeated(edges: np.ndarray, validation: np.ndarray, records: list[np.ndarray]) -> np.ndarray:
+    """bool: which pairs are of one document that is in train more than once; ``records`` is empty where none is."""
+    if not records:
+        return np.zeros(len(edges), bool)
+    every = np.concatenate(records)
+    starts = np.cumsum([0, *map(len, records)])
+    file = {name: (edges[name] >> np.uint64(32)).astype(np.int64) for name in ("first", "second")}
+    first, second = (every[starts[file[name]] + (edges[name] & LOW).astype(np.int64)] for name in file)
+    found: np.ndarray = (first == second) & ~validation[file["first"]] & ~validation[file["second"]]
+    return found

@@ -25,7 +25,7 @@ def check_mixture(
     _check_known("mix", mix, labels)
     if isinstance(repetition, Mapping):
         _check_known("max_repetition", repetition, labels)
-    whole = sum(map(_exact, mix.values()))
+    whole = sum(map(_exact, mix.values()), Fraction(0))
     if abs(whole - 1) > TOLERANCE:
         raise ConfigError(f"mix: the shares add up to {float(whole):.9g}; they must add up to 1, within 1e-6")
 

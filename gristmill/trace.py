@@ -21,7 +21,9 @@ from gristmill.places import Place
 from gristmill.sources.base import Source
 from gristmill.stages.clean import NOT_BLANK
 from gristmill.stages.decide import CONTAMINATED
+from gristmill.stages.mix import NOT_MIXED
 from gristmill.stages.name import REPORTED, TRIMMED
+from gristmill.stages.occurrences import occurrences
 from gristmill.stages.recall import published_encoder, recalled_text
 from gristmill.types import Manifest, ShardRef, Value
 
@@ -157,6 +159,8 @@ class _Tracer:
     ) -> Trace:
         text = str(document.column("text")[0].as_py())
         fate = _reason(steps) or (row["reason"] if row else "no_tokens" if self._vanished(text) else "published")
+        if fate == "published" and self._config.mix:
+            fate, notes = self._mixed(text, notes)
         return Trace(
             id=document.column("id")[0].as_py(),
             source=self._shard.source,
@@ -168,6 +172,14 @@ class _Tracer:
             kept_id=row["kept_id"] if row else "",
             kept_text=self._kept_text(row) if row else "",
         )
+
+    def _mixed(self, text: str, notes: list[str]) -> tuple[str, list[str]]:
+        """What mixing did to a document that stays."""
+        if NOTES[TRIMMED] in notes:  # by which text it would be found is not known
+            return f"published, or {NOT_MIXED}", notes
+        times = occurrences(self._place.uri, self._manifest, self._shard.index, text)
+        repeated = [f"published {times} times: its source is repeated to reach its share"] if times > 1 else []
+        return "published" if times else NOT_MIXED, [*notes, *repeated]
 
     def _vanished(self, text: str) -> bool:
         """Whether the tokenizer leaves nothing of the text, where that happened at all."""

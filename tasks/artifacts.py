@@ -17,6 +17,8 @@ from gristmill.reporting.tables import (
     escaped,
     input_rows,
     markdown,
+    mix_rows,
+    repetitions,
     rule_rows,
     source_rows,
     transfer_rows,
@@ -40,6 +42,8 @@ def record(manifest: Manifest, uploaded: list[StageReport], output: str, board: 
     _table("ledger-report", "What every rule dropped and removed", rule_rows(manifest), where)
     _table("health-report", _health(manifest), health_rows(manifest), where)
     _table("source-report", "Tokens by source", source_rows(manifest), where)
+    if mixture := mix_rows(manifest):
+        _table("mix-report", repetitions(manifest), mixture, where)
     _table("timing-report", "What every stage took in this run", board.rows(), where)
     create_markdown_artifact(
         _duplicates(manifest, place.where("report/duplicates")),

@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 
 from gristmill.reporting.health import judged_rows
-from gristmill.reporting.tables import escape, loss_rows, markdown, source_rows
+from gristmill.reporting.tables import escape, loss_rows, markdown, mix_rows, repetitions, source_rows
 from gristmill.types import Manifest, file_name
 
 CARD = "README.md"
@@ -123,6 +123,7 @@ def _body(manifest: Manifest) -> str:
         "",
         markdown(source_rows(manifest)[:MOST_ROWS]),
         "",
+        *([repetitions(manifest), "", markdown(mixture[:MOST_ROWS]), ""] if (mixture := mix_rows(manifest)) else []),
         "## How it was made",
         "",
         "In this order: read, clean, drop copies, hold out a part, order, encode. The full configuration is in "

@@ -24,7 +24,7 @@ class Figures(Value, frozen=True, kw_only=True):
     characters: dict[str, int]
     """Characters after each step; none for ``read``, since what cannot be used has no text."""
     lengths: dict[int, int]
-    """Published documents by their ids without end-of-text: key k counts those of k to 2k - 1."""
+    """Published documents, repetitions too, by their ids without end-of-text: key k counts those of k to 2k - 1."""
     clusters: dict[int, int]
     """Groups of copies by their documents, the one that stays included: key k counts those of k to 2k - 1."""
     scripts: dict[str, int]

@@ -11,6 +11,9 @@ from gristmill.types import Manifest
 LEAST_KEPT = 0.2
 """A filter that keeps less is set wrong more often than the corpus is that bad."""
 
+MOST_OF_ONE = 0.5
+"""A source that has more of a mixture decides what a model trained on it sounds like."""
+
 MOST_CHANGED = 0.5
 """A rule that takes away more is usually at work on texts that it was not made for."""
 
@@ -52,14 +55,26 @@ def judged_rows(manifest: Manifest) -> list[Row]:
 
 
 def warnings(manifest: Manifest) -> list[str]:
-    """A line for each rule that takes more than a rule of its kind should, and for ids that were not as proven."""
+    """A line for each rule that takes more than a rule of its kind should, for ids that were not as proven, and for a
+    source that outweighs all others of a mixture."""
     found = [f"{row['source']}: {row['rule']} {row['warning']}" for row in health_rows(manifest) if row["warning"]]
     if manifest.tokenizer.documents_different:
         found.append(
             f"tokenizer: {manifest.tokenizer.fast_path} and the reference differ on "
             f"{manifest.tokenizer.documents_different:,} documents compared; the reference encoded their shards"
         )
-    return found
+    return [*found, *dominant(manifest)]
+
+
+def dominant(manifest: Manifest) -> list[str]:
+    """A line for a source that has more than half of a mixture: what is made of it is mostly that source."""
+    mixed = {name: row["train_tokens"] for name, row in manifest.sources.items() if "train_tokens" in row}
+    tokens = max(1, sum(mixed.values()))
+    return [
+        f"{name}: {_percent(count / tokens)} of the tokens of the mixture, over {MOST_OF_ONE:.0%}"
+        for name, count in mixed.items()
+        if count / tokens > MOST_OF_ONE
+    ]
 
 
 def _kept(row: dict[str, Any]) -> float | None:

@@ -23,8 +23,10 @@ from gristmill.reporting.tables import (
     copy_rows,
     input_rows,
     loss_rows,
+    mix_rows,
     printable,
     published_rows,
+    repetitions,
     source_rows,
 )
 from gristmill.types import Manifest
@@ -96,6 +98,7 @@ def _sections(manifest: Manifest, figures: Figures, rejected: list[Row], quarant
     found = [
         _funnel(manifest, figures),
         _sources(manifest),
+        _mixture(manifest),
         Section(
             anchor="drops",
             title="Not published, by reason",
@@ -156,19 +159,22 @@ def _funnel(manifest: Manifest, figures: Figures) -> Section:
 
 
 def _sources(manifest: Manifest) -> Section:
-    targets = manifest.config.get("mix") or {}
-    every = sum(targets.values()) or 1
-    tokens = max(1, manifest.totals["tokens"])
     rows = source_rows(manifest)
-    for row, (name, counts) in zip(rows, manifest.sources.items(), strict=True):
-        if targets:
-            target = targets.get(name, 0) / every
-            row["target"] = f"{target:.2%}"
-            row["from target"] = f"{100 * (counts['tokens'] / tokens - target):+.2f} points"
     return Section(
         anchor="sources",
         title="Tokens by source",
         chart=_bars(rows, "source", "tokens", "Tokens by source"),
+        rows=rows,
+    )
+
+
+def _mixture(manifest: Manifest) -> Section:
+    rows = mix_rows(manifest)
+    return Section(
+        anchor="mixture",
+        title="Mixture",
+        text=repetitions(manifest),
+        chart=_bars(rows, "source", "tokens", "Tokens of the mixture by source"),
         rows=rows,
     )
 

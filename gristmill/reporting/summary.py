@@ -1,7 +1,16 @@
 """The run in one page of Markdown, made from the manifest alone, so that the same data gives the same page."""
 
-from gristmill.reporting.health import judged_rows
-from gristmill.reporting.tables import escape, input_rows, loss_rows, markdown, published_rows, source_rows
+from gristmill.reporting.health import dominant, judged_rows
+from gristmill.reporting.tables import (
+    escape,
+    input_rows,
+    loss_rows,
+    markdown,
+    mix_rows,
+    published_rows,
+    repetitions,
+    source_rows,
+)
 from gristmill.types import Manifest
 
 MOST_ROWS = 50
@@ -30,6 +39,7 @@ def summary(manifest: Manifest) -> str:
         "",
         markdown(source_rows(manifest)),
         "",
+        *_mixture(manifest),
         "## Not published",
         "",
         markdown(loss_rows(manifest)) if manifest.dropped or manifest.quarantined else "Every document was published.",
@@ -51,6 +61,12 @@ def summary(manifest: Manifest) -> str:
     if manifest.config["split"]["kind"] != "none" and not any(file.split == "val" for file in manifest.files):
         lines += ["", "There is no validation file: no document fell in the held-out part; raise split.fraction."]
     return "\n".join(lines) + "\n"
+
+
+def _mixture(manifest: Manifest) -> list[str]:
+    rows = mix_rows(manifest)
+    warned = [line for warning in dominant(manifest) for line in (f"**Warning**: {escape(warning)}.", "")]
+    return ["## Mixture", "", repetitions(manifest), "", *warned, "", markdown(rows), ""] if rows else []
 
 
 def _left_out(manifest: Manifest) -> list[str]:

@@ -6,6 +6,9 @@ from gristmill.types import Manifest, StageReport
 Row = dict[str, object]
 
 SPECIAL = str.maketrans({mark: f"&#{ord(mark)};" for mark in "&<>`|[]*\\!#"} | {"\n": " ", "\r": " "})
+MIXED = ("train_documents", "train_characters", "train_tokens", "target_tokens")
+"""Counts of a mixed source that are shown as shares of all sources."""
+
 LONGEST = 200
 LONGEST_CELL = 1000
 """A cell may hold many reasons with their counts."""
@@ -94,6 +97,38 @@ def source_rows(manifest: Manifest) -> list[Row]:
         }
         for name, counts in manifest.sources.items()
     ]
+
+
+def mix_rows(manifest: Manifest) -> list[Row]:
+    """One row a source that is mixed: what of it is in the train files, every document as often as it is there."""
+    mixed = {name: counts for name, counts in manifest.sources.items() if "target_tokens" in counts}
+    sums = {name: max(1, sum(counts[name] for counts in mixed.values())) for name in MIXED}
+    return [
+        {
+            "source": name,
+            "documents": counts["train_documents"],
+            "characters": counts["train_characters"],
+            "tokens": counts["train_tokens"],
+            **{f"of {key[6:]}": f"{counts[key] / sums[key]:.2%}" for key in MIXED[:3]},
+            "target tokens": counts["target_tokens"],
+            "target": f"{counts['target_tokens'] / sums['target_tokens']:.2%}",
+            "deviation": f"{counts['deviation_tokens'] / max(1, counts['target_tokens']):+.3%}",
+            "repeated documents": counts["repeated_documents"],
+            "repeated tokens": counts["repeated_tokens"],
+        }
+        for name, counts in mixed.items()
+    ]
+
+
+def repetitions(manifest: Manifest) -> str:
+    """A sentence on what the totals, which count a document once, leave out; empty where nothing is mixed."""
+    if "repeated_documents" not in manifest.totals:
+        return ""
+    documents, tokens = manifest.totals["repeated_documents"], manifest.totals["repeated_tokens"]
+    return (
+        f"Train files only, every document as often as it is in them; validation is not mixed. Repetitions, which the "
+        f"totals do not count: {documents:,} documents, {tokens:,} tokens."
+    )
 
 
 def loss_rows(manifest: Manifest) -> list[Row]:

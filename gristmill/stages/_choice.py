@@ -23,7 +23,7 @@ def hashes(keys: np.ndarray, salt: int) -> np.ndarray:
     """uint64: splitmix64 (Steele, Lea, Flood 2014) of the order keys under a salt. Keys that are places in the order
     are spread as well as those that are hashes."""
     with np.errstate(over="ignore"):
-        mixed = (keys ^ np.uint64(salt)) + np.uint64(GOLDEN)
+        mixed: np.ndarray = (keys ^ np.uint64(salt)) + np.uint64(GOLDEN)
         mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     found: np.ndarray = mixed ^ (mixed >> np.uint64(31))
@@ -45,7 +45,8 @@ class Cut(Value, frozen=True, kw_only=True):
         if place > self.place:
             return before
         equal = found == limit
-        return before | (equal if place < self.place else equal & (rows < self.row))
+        chosen: np.ndarray = before | (equal if place < self.place else equal & (rows < self.row))
+        return chosen
 
 
 class Choice(Value, frozen=True, kw_only=True):

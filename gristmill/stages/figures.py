@@ -11,8 +11,9 @@ from gristmill.config import PrepareConfig
 from gristmill.reporting.figures import Figures
 from gristmill.stages._arrow import batches
 from gristmill.stages.decide import NO_PLACE, VERDICT
+from gristmill.stages.mix import published_pieces
 from gristmill.stages.records import mapped
-from gristmill.stages.results import Results, published_pieces
+from gristmill.stages.results import Results
 from gristmill.types import DOCUMENT, StageReport
 
 SCRIPTS = (
@@ -38,7 +39,7 @@ def figures(results: Results, config: PrepareConfig) -> Figures:
         "cleaned": results.cleaned,
         "deduplicated": trimmed,
     }
-    published = published_pieces(results)
+    published = published_pieces(results.tokenized, results.mixed)
     return Figures(
         documents={"read": sum(report.docs_in for report in results.fetched)}
         | {step: sum(report.docs_out for report in reports) for step, reports in steps.items()}

@@ -18,6 +18,15 @@ from gristmill.stages._choice import Choice, Cut, choose, stride
 from gristmill.stages.records import mapped
 from gristmill.types import StageReport
 
+NOT_MIXED = "not_mixed"
+"""Reason of a document that a mixture leaves out."""
+
+REPEATED = ("repeated_documents", "repeated_tokens")
+"""Publications of documents beyond the first of each."""
+
+TOLD = ("documents", "tokens", *REPEATED, "train_documents", "train_characters", "train_tokens")
+"""What the manifest says of a source that is mixed, beside its target."""
+
 Counts = dict[int, list[int]]
 """By bucket: documents and ids, end-of-text not counted."""
 
@@ -67,7 +76,7 @@ def mix(
             docs_in=sum(report.docs_out for report in tokenized),
             docs_out=sum(piece["documents"] for piece in pieces),
             tokens=sum(piece["tokens"] + piece["repeated_tokens"] for piece in pieces),
-            dropped={"not_mixed": sum(piece["not_mixed"] for piece in pieces)},
+            dropped={NOT_MIXED: sum(piece[NOT_MIXED] for piece in pieces)},
             details={
                 "buckets": buckets,
                 "last_key": config.ordering.key_space(arranged.details["documents"]) - 1,
@@ -92,6 +101,17 @@ def counts_of(reports: list[StageReport], holds: str, mixed: StageReport | None)
         for bucket, (count, size) in report.details["buckets"].items():
             _add(found, int(bucket), count, size)
     return found
+
+
+def published_pieces(tokenized: list[StageReport], mixed: StageReport | None) -> list[dict[str, int]]:
+    """What is published of each piece: ``documents``, ``characters`` and ``tokens``, each document once; where
+    something is mixed, also what is repeated and left out."""
+    if mixed is not None:
+        pieces: list[dict[str, int]] = mixed.details["pieces"]
+        return pieces
+    return [
+        {"documents": report.docs_out, "characters": report.chars_out, "tokens": report.tokens} for report in tokenized
+    ]
 
 
 def _add(counts: Counts, bucket: int, documents: int, ids: int) -> None:
@@ -180,7 +200,7 @@ class _Part:
             for prefix, values in tables.items()
             for name, value in zip(names, values, strict=True)
         }
-        return found | {"not_mixed": int((whole - once)[0])}
+        return found | {NOT_MIXED: int((whole - once)[0])}
 
 
 def _placed(parts: list[_Part]) -> Counts:
@@ -198,5 +218,5 @@ def _source(label: str, choice: Choice, wanted: int, labels: list[str], pieces: 
         if found == label:
             sums.update(piece)
     deviation = sums["train_tokens"] - wanted
-    counts = {**sums, "target_tokens": wanted, "deviation_tokens": deviation}
+    counts = {name: sums[name] for name in TOLD} | {"target_tokens": wanted, "deviation_tokens": deviation}
     return {"choice": msgspec.to_builtins(choice), "counts": counts}

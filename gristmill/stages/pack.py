@@ -39,8 +39,8 @@ def pack(
 ) -> StageReport:
     """Write ``tokens``: ids ``piece.start .. piece.stop`` of the bucket's stream, EOT included; ``documents``, a
     ``DOCUMENT`` for each that starts in it. ``details`` holds some ``boundaries`` relative to it, and how many EOTs it
-    has: a document that is cut has its own on one side. ``tokenized``: for a format that holds text, the texts. ``mixed``: None where
-    nothing is mixed."""
+    has: a document that is cut has its own on one side. ``tokenized``: for a format that holds text, the texts.
+    ``mixed``: None where nothing is mixed."""
     format = config.format(piece.format)
     determined = {
         "tokens": [[report.shard, report.fingerprint] for report in tokenized],

@@ -8,6 +8,7 @@ import msgspec
 import gristmill
 from gristmill.config import PrepareConfig
 from gristmill.manifest import VERSION
+from gristmill.stages.mix import NOT_MIXED, REPEATED, published_pieces
 from gristmill.stages.vocabulary import tokenizer_record
 from gristmill.types import (
     Generation,
@@ -22,18 +23,6 @@ from gristmill.types import (
     Value,
     token_dtype,
 )
-
-NOT_MIXED = "not_mixed"
-"""Reason of a document that a mixture leaves out."""
-
-REPEATED = ("repeated_documents", "repeated_tokens")
-"""Publications of documents beyond the first of each."""
-
-MIXED = (
-    "documents", "tokens", *REPEATED, "train_documents", "train_characters", "train_tokens", "target_tokens",
-    "deviation_tokens",
-)  # fmt: skip
-"""What the manifest says of a source that is mixed."""
 
 
 class Results(Value, frozen=True, kw_only=True):
@@ -116,17 +105,20 @@ def manifest_of(files: list[PublishedFile], results: Results, config: PrepareCon
 def _source_shards(results: Results) -> list[SourceShard]:
     fetched = {report.shard: report for report in results.fetched}
     places: dict[int, list[int]] = {}
+    published = published_pieces(results.tokenized, results.mixed)
     for place, report in enumerate(results.cleaned):
         places.setdefault(report.shard, []).append(place)
     return [
-        _row(shard, fetched[shard.index], places[shard.index], results)
+        _row(shard, fetched[shard.index], places[shard.index], published, results)
         if shard.index in places
         else _left_out(shard, results.generation, results.failed[shard.index])
         for shard in results.shards
     ]
 
 
-def _row(shard: ShardRef, read: StageReport, places: list[int], results: Results) -> SourceShard:
+def _row(
+    shard: ShardRef, read: StageReport, places: list[int], published: list[dict[str, int]], results: Results
+) -> SourceShard:
     """One input shard, summed over its pieces; every document that was read is accounted for."""
     dropped: Counter[str] = Counter(read.dropped)
     for place in places:
@@ -135,8 +127,7 @@ def _row(shard: ShardRef, read: StageReport, places: list[int], results: Results
         if results.trimmed:
             dropped.update(results.trimmed[place].dropped)
         dropped.update(results.tokenized[place].dropped)
-    pieces = published_pieces(results)
-    own = [pieces[place] for place in places]
+    own = [published[place] for place in places]
     if left := sum(piece.get(NOT_MIXED, 0) for piece in own):
         dropped[NOT_MIXED] = left
     kept = sum(piece["documents"] for piece in own)
@@ -214,28 +205,17 @@ def _rule_record(source: str, rows: list[dict[str, Any]], tokens_a_character: fl
     )
 
 
-def published_pieces(results: Results) -> list[dict[str, int]]:
-    """What is published of each piece: ``documents``, ``characters`` and ``tokens``, each document once. Where something
-    is mixed, also what is repeated and left out."""
-    if results.mixed is not None:
-        pieces: list[dict[str, int]] = results.mixed.details["pieces"]
-        return pieces
-    return [
-        {"documents": report.docs_out, "characters": report.chars_out, "tokens": report.tokens}
-        for report in results.tokenized
-    ]
-
-
 def _totals(results: Results) -> dict[str, int]:
     """Beside what the shards add up to."""
     names = ["characters", *(REPEATED if results.mixed is not None else [])]
-    return {name: sum(piece[name] for piece in published_pieces(results)) for name in names}
+    pieces = published_pieces(results.tokenized, results.mixed)
+    return {name: sum(piece[name] for piece in pieces) for name in names}
 
 
 def _sources(results: Results) -> dict[str, dict[str, int]]:
     if results.mixed is not None:
         rows = results.mixed.details["sources"]
-        return {name: {key: row["counts"][key] for key in MIXED} for name, row in sorted(rows.items())}
+        return {name: row["counts"] for name, row in sorted(rows.items())}
     table: dict[str, dict[str, int]] = {}
     for report in results.tokenized:
         for name, (documents, tokens) in report.details["sources"].items():

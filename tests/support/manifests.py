@@ -48,6 +48,20 @@ def rule_record(**changes: Any) -> RuleRecord:
     return msgspec.structs.replace(plain, **changes)
 
 
+def mixture() -> Manifest:
+    """Of a data set in which two sources are mixed, one of them repeated."""
+    names = ("repeated_documents", "repeated_tokens", "train_documents", "train_characters", "train_tokens")
+    web = {"documents": 6, "tokens": 8530, **dict(zip(names, (4, 450, 10, 40_000, 8980), strict=True))}
+    books = {"documents": 20, "tokens": 1000, **dict(zip(names, (0, 0, 20, 40_000, 1000), strict=True))}
+    return manifest(
+        totals=manifest().totals | {"repeated_documents": 4, "repeated_tokens": 450},
+        sources={
+            "books": {**books, "target_tokens": 1000, "deviation_tokens": 0},
+            "web": {**web, "target_tokens": 9000, "deviation_tokens": -20},
+        },
+    )
+
+
 def manifest(**changes: Any) -> Manifest:
     plain = Manifest(
         manifest_version=VERSION,

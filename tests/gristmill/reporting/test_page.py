@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from manifests import manifest, rule_record, source_shard, token_file
+from manifests import manifest, mixture, rule_record, source_shard, token_file
 from page_parts import Parsed, figures
 
 from gristmill.reporting.page import MOST_BARS, MOST_ROWS, page
@@ -29,15 +29,13 @@ def made(found: Manifest | None = None, **changes: Any) -> bytes:
 
 def hostile(text: str) -> bytes:
     """The page of a data set in which every text from outside is ``text``."""
-    plain = manifest()
     found = manifest(
         dropped={text: 1},
         quarantined={f"{text}q": 1},
-        sources={text: {"documents": 3, "tokens": 99}},
+        sources={text: mixture().sources["web"]},
         rules=[rule_record(source=text, rule=text, dropped={text: 1})],
         files=[token_file(path=f"nanogpt/{text}")],
         source_shards=[source_shard(source=text, uri=text, error=text, dropped={text: 1})],
-        config=plain.config | {"mix": {text: 1.0}},
     )
     rejected: list[dict[str, object]] = [{"rule": text, "reason": text, "document": text, "text begins": text}]
     return page(found, figures(scripts={text: 3}), rejected, [{"reason": text, "input": text, "shows": text}])
@@ -118,11 +116,12 @@ def test_empty_steps_of_a_histogram_are_shown() -> None:
 
 
 def test_sources_are_held_against_the_mix() -> None:
-    sources = {"web": {"documents": 2, "tokens": 90}, "books": {"documents": 1, "tokens": 9}}
-    config = manifest().config | {"mix": {"web": 8, "books": 2}}
-    words = " ".join(Parsed(made(manifest(sources=sources, config=config))).texts)
-    assert re.search(r"80.00%\s+\+10.91 points", words)
-    assert "target" not in " ".join(Parsed(made()).texts)
+    parsed = Parsed(made(mixture()))
+    assert ("h2", "Mixture") in parsed.headings
+    words = " ".join(" ".join(parsed.texts).split())
+    assert "33.33% 50.00% 89.98% 9,000 90.00% -0.222% 4 450" in words  # web: documents, characters, tokens, target
+    assert "Repetitions, which the totals do not count: 4 documents, 450 tokens." in words
+    assert "Mixture" not in " ".join(Parsed(made()).texts)
 
 
 def test_a_data_set_without_losses_or_copies_has_a_page() -> None:

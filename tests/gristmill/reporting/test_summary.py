@@ -1,6 +1,6 @@
 """The run in one page, from the manifest alone."""
 
-from manifests import manifest, source_shard, token_file
+from manifests import manifest, mixture, source_shard, token_file
 
 from gristmill.reporting.summary import MOST_ROWS, summary
 
@@ -44,3 +44,11 @@ def test_a_missing_validation_file_is_pointed_out_unless_none_was_asked_for() ->
 def test_names_from_data_are_escaped() -> None:
     page = summary(manifest(source_shards=[source_shard(uri="<script>x</script>")]))
     assert "<script>" not in page
+
+
+def test_a_mixture_is_shown_in_every_unit_and_a_source_above_half_of_it_is_warned_of() -> None:
+    """The usual trap is a mixture by documents: one source then has most tokens, and nobody sees it."""
+    shown = summary(mixture())
+    assert "**Warning**: web: 90.0 % of the tokens of the mixture, over 50%." in shown
+    assert "| web | 10 | 40,000 | 8,980 | 33.33% | 50.00% | 89.98% | 9,000 | 90.00% | -0.222% | 4 | 450 |" in shown
+    assert "Mixture" not in summary(manifest())
