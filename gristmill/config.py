@@ -143,8 +143,7 @@ class PrepareConfig(Settings):
     rehearse: Rehearsal | None = Field(
         None,
         title="Rehearsal",
-        description="Sample the input for about so many tokens and make a data set of its own beside the real one, with "
-        "a verdict on each of its figures.",
+        description="Sample the input, make a data set of its own beside the real one, and judge each of its figures.",
     )
     execution: Execution = Execution()
 
@@ -290,6 +289,8 @@ def read(path: str | None, settings: dict[str, Any]) -> PrepareConfig:
 
 def _bare(value: Any) -> Any:
     """Default plugins without their settings: another kind that is laid over one must not inherit its seed or size."""
+    if value is None:
+        return {}
     if isinstance(value, list):
         return [_bare(entry) for entry in value]
     return {"kind": value["kind"]} if "kind" in value else value

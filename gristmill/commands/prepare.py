@@ -79,8 +79,8 @@ def parser() -> argparse.ArgumentParser:
         "--rehearse",
         type=float,
         metavar="TOKENS",
-        help="sample the input for about so many tokens (1e9), make a data set of its own from them beside the real one, "
-        "and say what is good and bad about it",
+        help="sample the input for about so many tokens (1e9), make a data set of its own from them beside the real "
+        "one, and say what is good and bad about it",
     )
     anew.add_argument(
         "--rebuild",

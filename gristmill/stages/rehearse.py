@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
 
@@ -61,7 +62,8 @@ def verdicts_of(manifest: Manifest, config: PrepareConfig) -> Rehearsed | None:
 def projected_hours(results: Results, found: Iterable[StageReport], config: PrepareConfig) -> str:
     """How long the whole corpus will take, from what the stages took in the rehearsal, whenever they were done;
     ``found`` are the searches for copies."""
-    assert config.rehearse is not None and config.rehearse.share is not None
+    assert config.rehearse is not None
+    assert config.rehearse.share is not None
     working = sum(report.seconds for report in [*_worked(results), *results.uploaded, *found])
     reading = sum(report.seconds for report in results.fetched)
     return hours(reading, working, config.rehearse.share, config.execution.worker_count())
@@ -123,7 +125,7 @@ def _texts(results: Results, config: PrepareConfig) -> tuple[int | None, dict[st
     for place, (piece, tokenized) in enumerate(zip(results.trimmed or results.cleaned, results.tokenized, strict=True)):
         held_out = _held_out(piece, tokenized, validation)
         for batch in kept(place, piece, settled):
-            texts = batch.documents.column("text")
+            texts = batch.documents.column("text").cast(pa.binary())
             text_bytes[sources[piece.shard]] += int(pc.sum(pc.binary_length(texts)).as_py() or 0)
             found = np.fromiter(map(xxhash.xxh3_64_intdigest, texts.to_pylist()), np.uint64, len(texts))
             for split in (True, False):
