@@ -34,6 +34,10 @@ class Findings(Value, frozen=True, kw_only=True):
     text_bytes: dict[str, int]
     """UTF-8 bytes of the kept text, by source."""
     source_tokens: dict[str, int]
+    targets: dict[str, float]
+    """What the share of each source in the training tokens should be, where they are mixed."""
+    mixed: dict[str, int]
+    """Training tokens of each source, where they are mixed."""
     files: list[PublishedFile]
     most_tokens: dict[str, int]
     """Per format: ids a file may have at most, where it has such a limit."""
@@ -68,6 +72,10 @@ BOUNDS = {
     "window filled": Bound(
         usual="80 % or more", low=0.8, worst_low=0.5,
         below=f"the files are short against windows of {WINDOW:,} ids: make fewer and larger ones, or rehearse on more",
+    ),
+    "share against mix": Bound(
+        usual="under 5 % off", high=0.05, worst_high=0.2,
+        above="the mixture needs more of a source: more input, a larger max_repetition, fewer total_tokens",
     ),
     "shard size": Bound(
         usual="1-2 GB", low=SHARD_BYTES, high=(2 << 30) + 1, worst_low=SHARD_BYTES / 10,
@@ -110,6 +118,7 @@ def health(found: Findings) -> list[Row]:
         | ({} if found.searched else {"verdict": "warning", "remedy": "no copies were looked for: see dedup"}),
         _row("unknown ids", _ratio(found.unknown, found.tokens), percent),
         _row("window filled", filled(found.files), percent),
+        *_shares(found),
         *_sizes(found),
         _row("characters lost in cleaning", _lost(characters["usable"], characters["cleaned"]), percent),
         _row("quarantined", _ratio(found.quarantined, documents["read"]), percent),
@@ -139,6 +148,17 @@ def filled(files: Iterable[PublishedFile]) -> float:
     are none."""
     tokens = [file.tokens for file in files if file.split == "train"]
     return _ratio(sum(tokens), WINDOW * sum(-(-count // WINDOW) for count in tokens), empty=1)
+
+
+def _shares(found: Findings) -> list[Row]:
+    """One row a source of a mixture: by how much of its target its share is off."""
+    total = sum(found.mixed.values())
+    off = {
+        name: abs(_ratio(found.mixed.get(name, 0), total) - target) / target
+        for name, target in found.targets.items()
+        if target
+    }
+    return [_row("share against mix", share, percent, name) for name, share in off.items()]
 
 
 def _sizes(found: Findings) -> list[Row]:

@@ -102,6 +102,8 @@ def _findings(results: Results, counted: Figures, manifest: Manifest, share: flo
         across=across,
         text_bytes=text_bytes,
         source_tokens=tokens,
+        targets=manifest.config.get("mix") or {},
+        mixed={name: row.get("train_tokens", row["tokens"]) for name, row in manifest.sources.items()},
         files=[file for file in manifest.files if file.generation == results.generation],
         most_tokens={
             format.kind(): int(most)

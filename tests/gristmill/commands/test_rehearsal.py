@@ -8,8 +8,8 @@ import yaml
 from corpora import byte_tokenizer, small_corpus, write_documents
 
 from gristmill import serial
-from gristmill.commands.prepare import configured, parser
 from gristmill.commands.prepare import check as command
+from gristmill.commands.prepare import configured, parser
 from gristmill.commands.rehearsal import show_rehearsal
 from gristmill.config import PrepareConfig
 from gristmill.stages.rehearse import rehearsed
@@ -25,6 +25,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         "dataset": "test",
         "sources": [{"kind": "files", "name": "web", "paths": ["in"]}],
         "tokenizer": {"kind": "huggingface", "path": "tokenizer.json"},
+        "split": {"fraction": 0.2},
         "execution": {"work": "work"},
     }
     Path("config.yaml").write_text(yaml.safe_dump(found))

@@ -29,6 +29,7 @@ def findings(**changes: Any) -> Findings:
     plain = Findings(
         share=0.001, documents=documents, characters=characters, quarantined=0, searched=True, unknown=0,
         tokens=1_000_000, across=0, text_bytes={"web": 4_000_000}, source_tokens={"web": 1_000_000},
+        targets={"web": 1.0}, mixed={"web": 7},
         files=[token_file(bytes=1_500_000, tokens=750_000)], most_tokens={}, work_bytes=8_000_000,
     )  # fmt: skip
     return msgspec.structs.replace(plain, **changes)
@@ -44,6 +45,10 @@ def steps(**changes: int) -> dict[str, int]:
 
 def characters(cleaned: int) -> dict[str, int]:
     return findings().characters | {"usable": 1000, "cleaned": cleaned}
+
+
+def mixture(web: int) -> dict[str, Any]:
+    return {"targets": {"web": 0.4, "books": 0.6, "none": 0.0}, "mixed": {"web": web, "books": 1000 - web}}
 
 
 def one_file(nbytes: int) -> list[Any]:
@@ -69,6 +74,14 @@ def one_file(nbytes: int) -> list[Any]:
         ("window filled", {"files": [token_file(tokens=819)]}, "warning"),
         ("window filled", {"files": [token_file(tokens=512)]}, "warning"),
         ("window filled", {"files": [token_file(tokens=511)]}, "bad"),
+        ("share against mix: web", mixture(400), "good"),
+        ("share against mix: web", mixture(381), "good"),
+        ("share against mix: web", mixture(419), "good"),
+        ("share against mix: web", mixture(379), "warning"),
+        ("share against mix: web", mixture(421), "warning"),
+        ("share against mix: web", mixture(319), "bad"),
+        ("share against mix: web", mixture(481), "bad"),
+        ("share against mix: web", mixture(0), "bad"),
         ("shard size: nanogpt", {"files": one_file(100), "share": 1}, "good"),
         ("shard size: nanogpt", {"files": one_file(1_000_000)}, "good"),
         ("shard size: nanogpt", {"files": one_file(2_147_483)}, "good"),
@@ -113,6 +126,11 @@ def test_every_verdict_that_can_be_reached_has_a_remedy() -> None:
     for name, bound in BOUNDS.items():
         assert bool(bound.below) == (bound.low != float("-inf")), name
         assert bool(bound.above) == (bound.high != float("inf")), name
+
+
+def test_without_a_mixture_no_share_is_judged() -> None:
+    """Shares that nobody asked for are neither good nor bad."""
+    assert not [name for name in rows(targets={}) if name.startswith("share against mix")]
 
 
 def test_no_validation_no_overlap() -> None:
