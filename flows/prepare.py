@@ -15,6 +15,7 @@ if __name__ == "__main__":
 from prefect import flow
 
 from gristmill.config import PrepareConfig
+from gristmill.stages.rehearse import rehearsed
 from tasks.dedup import drop_duplicates
 from tasks.deliver import deliver
 from tasks.ingest import ingest
@@ -30,6 +31,7 @@ def prepare(config: PrepareConfig = PrepareConfig()) -> dict[str, object]:  # no
     """Plan what is new, fetch and clean every shard, drop duplicates, tokenize, deliver, and publish the proof."""
     config = dated(config)
     with running(config):
+        config = rehearsed(config)
         planned = plan(config)
         if not planned.shards:
             return stand(planned, config)

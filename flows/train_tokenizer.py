@@ -15,6 +15,7 @@ if __name__ == "__main__":
 from prefect import flow
 
 from gristmill.config import PrepareConfig
+from gristmill.stages.rehearse import rehearsed
 from tasks.dedup import drop_duplicates
 from tasks.ingest import ingest
 from tasks.plan import plan
@@ -28,6 +29,7 @@ def train_tokenizer(config: PrepareConfig = PrepareConfig()) -> dict[str, object
     """Plan the input, fetch and clean every shard, drop duplicates, train on what is kept, publish the tokenizer."""
     config = dated(config)
     with running(config):
+        config = rehearsed(config)
         planned = plan(config)
         ingested = ingest(planned, config)
         dropped = drop_duplicates(ingested, config)

@@ -22,7 +22,7 @@ from gristmill.ordering.base import Ordering
 from gristmill.packing.base import Packing
 from gristmill.plugins import Plugin, Room, explain, load
 from gristmill.s3_client import S3Settings
-from gristmill.settings import Settings
+from gristmill.settings import Rehearsal, Settings
 from gristmill.sources.base import Source
 from gristmill.splits.base import Split
 from gristmill.tokenizers.base import Tokenizer
@@ -31,6 +31,9 @@ MIXTURE = ("mix", "total_tokens", "max_repetition")
 """Keys that mean nothing one without the other."""
 
 Repetition = Annotated[float, Field(gt=0, le=1000)]
+
+REHEARSAL = "-rehearsal-"
+"""In the name of every data set that is a rehearsal."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -154,6 +157,11 @@ class PrepareConfig(Settings):
         description="What an input file that is gone does to its documents, which stay published: nothing, or a list "
         "of their places for loaders to pass over.",
     )
+    rehearse: Rehearsal | None = Field(
+        None,
+        title="Rehearsal",
+        description="Sample the input, make a data set of its own beside the real one, and judge each of its figures.",
+    )
     execution: Execution = Execution()
 
     @model_validator(mode="after")
@@ -165,6 +173,8 @@ class PrepareConfig(Settings):
         check_mixture(self.mix, self.total_tokens, self.max_repetition, [source.label for source in self.sources])
         if self.mix:
             self.split.check_mix()
+        if self.rehearse and self.rehearse.share and REHEARSAL not in self.dataset:
+            raise ConfigError("rehearse.share: set by the run; give rehearse.tokens alone")
         return self
 
     @property
@@ -178,11 +188,12 @@ class PrepareConfig(Settings):
             return self
         return self.model_copy(update={"output": self.output.replace("{date}", day.isoformat())})
 
-    def beside(self) -> Self:
-        """The same as a data set of its own, named by its fingerprint: for other rules than those that it was published
-        by. Stage outputs that are still valid are reused."""
-        mark = self.fingerprint()[:8]
-        return self.model_copy(update={"dataset": f"{self.dataset}-{mark}", "output": f"{self.destination}-{mark}"})
+    def beside(self, what: str = "-") -> Self:
+        """The same as a data set of its own, named by ``what`` and its fingerprint: for other rules than those that it
+        was published by. Stage outputs that are still valid are reused."""
+        mark = f"{what}{self.fingerprint()[:8]}"
+        output = f"{self.destination.rstrip('/')}{mark}"  # never inside the folder that it stands beside
+        return self.model_copy(update={"dataset": f"{self.dataset}{mark}", "output": output})
 
     def source(self, label: str) -> Source:
         """The source of this name."""
@@ -216,9 +227,10 @@ class PrepareConfig(Settings):
     def identity(self) -> dict[str, Any]:
         """What determines the bytes: every plugin's settings and version; ``cleaning`` holds the rules by source.
         ``execution`` and ``output`` are left out: they say how and where, and the same bytes must come out whatever
-        they are."""
+        they are; ``rehearse`` is, since the sources then have its sample in their own settings."""
         document: dict[str, Any] = {}
-        for name in sorted(set(type(self).model_fields) - {"against", "cleaning", "execution", "output", *MIXTURE}):
+        hidden = {"against", "cleaning", "execution", "output", "rehearse", *MIXTURE}
+        for name in sorted(set(type(self).model_fields) - hidden):
             value = getattr(self, name)
             if isinstance(value, list):
                 document[name] = [plugin.identity() for plugin in value]
@@ -302,6 +314,8 @@ def read(path: str | None, settings: dict[str, Any]) -> PrepareConfig:
 
 def _bare(value: Any) -> Any:
     """Default plugins without their settings: another kind that is laid over one must not inherit its seed or size."""
+    if value is None:
+        return {}
     if isinstance(value, list):
         return [_bare(entry) for entry in value]
     return {"kind": value["kind"]} if isinstance(value, dict) and "kind" in value else value

@@ -19,6 +19,7 @@ from gristmill.stages.publish import publish, stand
 from gristmill.stages.publish_tokenizer import check_trained, publish_tokenizer
 from gristmill.stages.recall import earlier_files, earlier_shard, recall
 from gristmill.stages.records import priorities_of, ranks_of
+from gristmill.stages.rehearse import rehearsed
 from gristmill.stages.results import Results
 from gristmill.stages.sign import sign
 from gristmill.stages.spans import find_spans, settle, sign_spans, span_ranges, trim
@@ -142,8 +143,10 @@ def packed(
 
 
 def prepare(config: PrepareConfig) -> Manifest:
-    """Make the data set that ``config`` describes and return its manifest; the flow gives the same bytes."""
+    """Make the data set that ``config`` describes, or rehearse it where it asks for that, and return its manifest; the
+    flow gives the same bytes."""
     config.execution.apply()
+    config = rehearsed(config)
     planned = plan(config)
     if not planned.shards:
         return stand(planned, config)
@@ -189,6 +192,7 @@ def prepare(config: PrepareConfig) -> Manifest:
 def train_tokenizer(config: PrepareConfig) -> dict[str, Any]:
     """Train a tokenizer on what is kept of the input, publish it alone, and return what is said of it."""
     check_trained(config)
+    config = rehearsed(config)
     planned = plan(config)
     done = ingest(planned.shards, earlier(planned.generation, config), config)
     return publish_tokenizer(obtain(done.pieces, done.settled, config), config)

@@ -61,6 +61,11 @@ def record(manifest: Manifest, uploaded: list[StageReport], output: str, board: 
     )
 
 
+def record_rehearsal(page: str) -> None:
+    """The verdict on a rehearsal, with the hours that no published file has."""
+    create_markdown_artifact(page, key="rehearsal-report", description="What the whole corpus will give, and how well")
+
+
 def record_failures(failures: dict[str, BaseException]) -> None:
     """An artifact for each of the first task runs that failed for good, by name."""
     for name, error in list(failures.items())[:MOST_FAILURES]:

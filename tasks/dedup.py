@@ -23,6 +23,8 @@ class Deduplicated(Value, frozen=True, kw_only=True):
     """The verdict on all pieces, the copies by name, and what is left to be tokenized."""
 
     generation: int
+    found: list[StageReport]
+    """What each search for copies gave."""
     decided: StageReport
     named: list[StageReport]
     trimmed: list[StageReport]
@@ -94,6 +96,7 @@ def drop_duplicates(ingested: Ingested, config: PrepareConfig) -> Deduplicated:
     trimmed = drop_spans(ingested.cleaned, decided, ranks[: len(ingested.cleaned)], config)
     return Deduplicated(
         generation=ingested.plan.generation,
+        found=found.reports,
         decided=decided,
         named=named,
         trimmed=trimmed,

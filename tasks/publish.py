@@ -5,10 +5,12 @@ from prefect import task
 from gristmill import places
 from gristmill.config import PrepareConfig
 from gristmill.manifest import MANIFEST
+from gristmill.reporting.rehearsal import page
 from gristmill.stages import publish as stage
+from gristmill.stages.rehearse import projected_hours, verdicts_of
 from gristmill.stages.results import Results
 from gristmill.types import Manifest, Plan, StageReport
-from tasks.artifacts import record
+from tasks.artifacts import record, record_rehearsal
 from tasks.dedup import Deduplicated
 from tasks.deliver import Delivered
 from tasks.ingest import Ingested
@@ -25,39 +27,44 @@ def publish(
     config: PrepareConfig,
 ) -> dict[str, object]:
     """Check that everything adds up, write the manifest, record the artifacts; returns where the data set is."""
-    manifest = stage.publish(
-        Results(
-            generation=ingested.plan.generation,
-            shards=ingested.plan.shards,
-            removed=ingested.plan.removed,
-            fetched=ingested.fetched,
-            cleaned=ingested.cleaned,
-            signed=ingested.signed,
-            decided=dropped.decided,
-            named=dropped.named,
-            trimmed=dropped.trimmed,
-            tokenizer=tokenized.tokenizer,
-            tokenized=tokenized.shards,
-            texts=tokenized.texts,
-            mixed=tokenized.mixed,
-            layout=delivered.layout,
-            packed=delivered.pieces,
-            uploaded=delivered.uploaded,
-            failed=ingested.failed,
-        ),
-        config,
+    results = Results(
+        generation=ingested.plan.generation,
+        shards=ingested.plan.shards,
+        removed=ingested.plan.removed,
+        fetched=ingested.fetched,
+        cleaned=ingested.cleaned,
+        signed=ingested.signed,
+        decided=dropped.decided,
+        named=dropped.named,
+        trimmed=dropped.trimmed,
+        tokenizer=tokenized.tokenizer,
+        tokenized=tokenized.shards,
+        texts=tokenized.texts,
+        mixed=tokenized.mixed,
+        layout=delivered.layout,
+        packed=delivered.pieces,
+        uploaded=delivered.uploaded,
+        failed=ingested.failed,
     )
-    return _recorded(manifest, delivered.uploaded, config)
+    manifest = stage.publish(results, config)
+    hours = [projected_hours(results, dropped.found, config)] if config.rehearse else []
+    return _recorded(manifest, delivered.uploaded, config, hours)
 
 
 @task(name="stand", task_run_name="stand", tags={"publish"}, **OPTIONS)
 def stand(planned: Plan, config: PrepareConfig) -> dict[str, object]:
     """Nothing has arrived: the data set as it is."""
-    return _recorded(stage.stand(planned, config), [], config)
+    return _recorded(stage.stand(planned, config), [], config, [])
 
 
-def _recorded(manifest: Manifest, uploaded: list[StageReport], config: PrepareConfig) -> dict[str, object]:
+def _recorded(
+    manifest: Manifest, uploaded: list[StageReport], config: PrepareConfig, hours: list[str]
+) -> dict[str, object]:
     """Leave the artifacts; returns where the data set is."""
     record(manifest, uploaded, places.absolute(config.destination), watch.board)
+    verdicts = verdicts_of(manifest, config)
+    if verdicts is not None:
+        record_rehearsal(page(verdicts, *hours))
     watch.update(1.0)
-    return {"manifest": places.at(config.destination).where(MANIFEST), "sha256": manifest.sha256, **manifest.totals}
+    where = places.at(config.destination).where(MANIFEST)
+    return {"manifest": where, "sha256": manifest.sha256, **manifest.totals, "hours": hours}

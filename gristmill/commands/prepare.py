@@ -16,6 +16,7 @@ from gristmill import config as configuration
 from gristmill import ledger, places
 from gristmill.commands import failing_clearly
 from gristmill.commands.explain import explain
+from gristmill.commands.rehearsal import show_rehearsal
 from gristmill.commands.samples import windows
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError
@@ -24,6 +25,7 @@ from gristmill.reporting.card import index_name
 from gristmill.reporting.health import warnings
 from gristmill.reporting.tables import published_rows
 from gristmill.stages.plan import check_space, plan
+from gristmill.stages.rehearse import rehearsed
 from gristmill.stages.vocabulary import check_tokenizer
 from gristmill.types import Manifest, Plan
 
@@ -38,6 +40,7 @@ EPILOG = """\
 examples:
   python flows/prepare.py
   python flows/prepare.py web.yaml --dry-run
+  python flows/prepare.py web.yaml --rehearse 1e9
   python flows/prepare.py web.yaml --workers 8 --output out/web --set ordering.kind=nanogpt --set split.fraction=0.0005
 
 exit status: 0 done, 1 the run failed, 2 the request or the input has to be changed, 3 done, but input files were left
@@ -71,7 +74,15 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument(
         "--explain", action="store_true", help="show each source's rules, every threshold and its origin; run nothing"
     )
-    found.add_argument(
+    anew = found.add_mutually_exclusive_group()
+    anew.add_argument(
+        "--rehearse",
+        type=float,
+        metavar="TOKENS",
+        help="sample the input for about so many tokens (1e9), make a data set of its own from them beside the real "
+        "one, and say what is good and bad about it",
+    )
+    anew.add_argument(
         "--rebuild",
         action="store_true",
         help="make the whole data set anew beside a published one, by these rules: <dataset>-<fingerprint>",
@@ -142,7 +153,6 @@ def before_prefect(debug: bool) -> None:
 
 def _check(options: argparse.Namespace) -> int:
     config = _asked(options)
-    config.execution.apply()
     if options.explain:
         print("\n".join(explain(config)))
         return 0
@@ -165,9 +175,10 @@ def _gone(planned: Plan, config: PrepareConfig) -> str:
     return f"{len(planned.removed)} published input shards are gone or were replaced; their documents {what}"
 
 
-def configured(options: argparse.Namespace) -> PrepareConfig:
-    """The configuration that the arguments ask for."""
+def configured(options: argparse.Namespace, further: dict[str, Any] | None = None) -> PrepareConfig:
+    """The configuration that the arguments ask for, and whatever ``further`` keys have a value."""
     settings = dict(_setting(text) for text in options.set)
+    settings |= {key: value for key, value in (further or {}).items() if value is not None}
     if options.output is not None:
         settings["output"] = options.output
     if options.work is not None:
@@ -178,8 +189,9 @@ def configured(options: argparse.Namespace) -> PrepareConfig:
 
 
 def _asked(options: argparse.Namespace) -> PrepareConfig:
-    config = configured(options)
-    return config.beside() if options.rebuild else config
+    config = configured(options, {"rehearse.tokens": options.rehearse})
+    config.execution.apply()  # a rehearsal lists the input
+    return config.beside() if options.rebuild else rehearsed(config)
 
 
 def _setting(text: str) -> tuple[str, Any]:
@@ -220,9 +232,11 @@ def show_plan(planned: Plan, config: PrepareConfig) -> None:
         )
 
 
-def _show_published(_: object, config: PrepareConfig) -> int:
+def _show_published(made: dict[str, Any], config: PrepareConfig) -> int:
     manifest = read_manifest(config.destination)
     show(manifest, config)
+    if config.rehearse:
+        show_rehearsal(manifest, made["hours"], config)
     return LEFT_OUT if any(shard.error for shard in manifest.source_shards) else 0
 
 

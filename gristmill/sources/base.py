@@ -84,6 +84,15 @@ class Source(Plugin):
         rules = [cleaner.for_genre(self.genre) for cleaner in asked]
         return self if rules == asked else self.model_copy(update={"cleaning": rules})
 
+    def thinned(self, share: float) -> Self:
+        """The same with ``share`` of its documents, 0 to 1, chosen by hash among those that it uses now; its limits
+        shrink alike, so that as much is read. All of it is the source as it is."""
+        if share == 1:
+            return self
+        limits = {"limit_documents": self.limit_documents, "limit_bytes": self.limit_bytes}
+        less = {name: None if limit is None else max(1, round(limit * share)) for name, limit in limits.items()}
+        return self.model_copy(update={"sample_rate": (self.sample_rate or 1) * share, **less})
+
     def identity(self) -> dict[str, Any]:
         """As of every plugin, but without genre and rules: the configuration tells those in force for each source."""
         return {key: value for key, value in super().identity().items() if key not in ("genre", "cleaning")}

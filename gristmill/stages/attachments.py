@@ -12,6 +12,7 @@ from gristmill.formats.base import DataSet
 from gristmill.reporting.figures import encoded, figures_name
 from gristmill.stages.clean import SAMPLES
 from gristmill.stages.figures import figures
+from gristmill.stages.rehearse import rehearsal
 from gristmill.stages.results import Results
 from gristmill.stages.vocabulary import report_of_training
 from gristmill.types import AttachedFile, Manifest, StageReport, file_name
@@ -22,6 +23,7 @@ Content = list[Path] | bytes
 
 def attachments(results: Results, manifest: Manifest, config: PrepareConfig) -> dict[str, Content]:
     """Every further file of the generation by its path in the output; ``manifest`` lists the token files."""
+    counted = figures(results, config)
     return {
         **{f"tokenizer/{name}": [places.here(artifact)] for name, artifact in results.tokenizer.artifacts.items()},
         **_companions(results),
@@ -31,7 +33,8 @@ def attachments(results: Results, manifest: Manifest, config: PrepareConfig) -> 
         **_rejected(results),
         **_documents(results),
         **_training(results.tokenizer),
-        figures_name(results.generation): encoded(figures(results, config)),
+        figures_name(results.generation): encoded(counted),
+        **rehearsal(results, counted, manifest, config),
     }
 
 

@@ -26,7 +26,7 @@ def plan(config: PrepareConfig) -> Plan:
     found = listed(config)
     arrived = arrivals(found, config)
     shards = arrived.shards
-    text = sum(expected_text(shard) for shard in shards)
+    text = expected_text(shards, config)
     work, output = places.at(config.execution.work), places.at(config.destination)
     _check_outside(found, [work, output])
     return Plan(
@@ -57,10 +57,17 @@ def _check_outside(shards: list[ShardRef], folders: list[Place]) -> None:
                 )
 
 
-def expected_text(shard: ShardRef) -> int:
-    """Bytes of text that a shard should give, from its size, its name and its share of a limit in bytes."""
+def expected_text(shards: list[ShardRef], config: PrepareConfig) -> int:
+    """Bytes of text that shards should give, from their sizes, their names, the sample rate of their source and their
+    shares of a limit in bytes."""
+    rates = {source.label: source.sample_rate or 1 for source in config.sources}
+    return sum(_expected(shard, rates[shard.source]) for shard in shards)
+
+
+def _expected(shard: ShardRef, rate: float) -> int:
     name = shard.uri.lower()
-    text = shard.size * next((factor for suffix, factor in EXPANSION.items() if name.endswith(suffix)), 1)
+    factor = next((factor for suffix, factor in EXPANSION.items() if name.endswith(suffix)), 1)
+    text = int(shard.size * factor * rate)
     return min(text, (shard.take or {}).get("bytes", text))
 
 

@@ -130,7 +130,7 @@ def test_documents_keep_their_order_and_copies_do_not_follow_each_other(
 def test_copies_go_to_other_buckets_and_formats_of_text_get_the_same_documents(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A large corpus has thousands of buckets; a copy in the bucket of its original is a few seconds of training off."""
+    """A large corpus has thousands of buckets; a copy in the bucket of its original is seconds of training off."""
     monkeypatch.setattr(ordering, "BUCKET_CHARACTERS", 20_000)
     formats = [{"kind": "nanogpt"}, {"kind": "nanochat_text"}]
     config = asked(folder, "buckets", formats=formats, max_repetition={"books": 3.5}, dedup=[])
