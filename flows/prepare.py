@@ -13,6 +13,7 @@ from prefect import flow
 from gristmill.config import PrepareConfig
 from tasks.dedup import drop_duplicates
 from tasks.ingest import ingest
+from tasks.notify import tell_failure
 from tasks.pack import pack_pieces
 from tasks.plan import plan
 from tasks.publish import publish, stand
@@ -22,7 +23,14 @@ from tasks.tokenize import tokenize_shards
 from tasks.upload import upload_files
 
 
-@flow(name="prepare", flow_run_name="{config.dataset}", log_prints=False, persist_result=False)
+@flow(
+    name="prepare",
+    flow_run_name="{config.dataset}",
+    log_prints=False,
+    persist_result=False,
+    on_failure=[tell_failure],
+    on_crashed=[tell_failure],
+)
 def prepare(config: PrepareConfig = PrepareConfig()) -> dict[str, object]:  # noqa: B008  a frozen value
     """Plan what is new, fetch and clean every shard, drop duplicates, tokenize, pack, upload, and publish the proof."""
     config = dated(config)

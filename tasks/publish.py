@@ -13,6 +13,7 @@ from gristmill.stages.results import Results
 from gristmill.types import Manifest, Plan, StageReport
 from tasks.dedup import Deduplicated
 from tasks.ingest import Ingested
+from tasks.notify import tell
 from tasks.pack import Packed
 from tasks.run import OPTIONS, watch
 from tasks.tokenize import Tokenized
@@ -63,5 +64,9 @@ def record(manifest: Manifest, config: PrepareConfig) -> dict[str, object]:
     create_table_artifact(published_rows(manifest), key="shard-report", description=f"Published files of {place}")
     create_table_artifact(input_rows(manifest), key="input-report", description="What became of every input shard")
     create_markdown_artifact(summary(manifest), key="corpus-report", description=f"Summary of {place}")
+    set_aside = sum(manifest.quarantined.values())
+    if set_aside:
+        reasons = ", ".join(f"{reason} {count:,}" for reason, count in manifest.quarantined.items())
+        tell(config.execution.notify, f"{config.dataset}: {set_aside:,} documents in quarantine", reasons)
     watch.update(1.0)
     return {"manifest": places.at(config.destination).where(MANIFEST), "sha256": manifest.sha256, **manifest.totals}

@@ -5,6 +5,7 @@ from prefect import task
 from gristmill.config import PrepareConfig
 from gristmill.stages import upload as stage
 from gristmill.types import PlannedFile, StageReport
+from tasks.limits import UPLOADS, limited
 from tasks.pack import Packed
 from tasks.run import OPTIONS, Reports, all_done, in_worker, watch
 from tasks.tokenize import Tokenized
@@ -15,15 +16,16 @@ def upload(
     generation: int, file: PlannedFile, packed: Reports, tokenizer: StageReport, config: PrepareConfig
 ) -> StageReport:
     """One output file, recounted from its published bytes."""
-    return in_worker(
-        "upload",
-        stage.upload,
-        config,
-        generation=generation,
-        file=file,
-        packed=packed.reports,
-        tokenizer=tokenizer,
-    )
+    with limited(UPLOADS, config.destination):
+        return in_worker(
+            "upload",
+            stage.upload,
+            config,
+            generation=generation,
+            file=file,
+            packed=packed.reports,
+            tokenizer=tokenizer,
+        )
 
 
 def upload_files(packed: Packed, tokenized: Tokenized, config: PrepareConfig) -> list[StageReport]:
