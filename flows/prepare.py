@@ -19,6 +19,7 @@ from gristmill.stages.rehearse import rehearsed
 from tasks.dedup import drop_duplicates
 from tasks.deliver import deliver
 from tasks.ingest import ingest
+from tasks.notify import tell_failure
 from tasks.plan import plan
 from tasks.publish import publish, stand
 from tasks.run import dated, running
@@ -26,7 +27,14 @@ from tasks.server import with_server
 from tasks.tokenize import tokenize_shards
 
 
-@flow(name="prepare", flow_run_name="{config.dataset}", log_prints=False, persist_result=False)
+@flow(
+    name="prepare",
+    flow_run_name="{config.dataset}",
+    log_prints=False,
+    persist_result=False,
+    on_failure=[tell_failure],
+    on_crashed=[tell_failure],
+)
 def prepare(config: PrepareConfig = PrepareConfig()) -> dict[str, object]:  # noqa: B008  a frozen value
     """Plan what is new, fetch and clean every shard, drop duplicates, tokenize, deliver, and publish the proof."""
     config = dated(config)

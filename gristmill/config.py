@@ -2,26 +2,24 @@
 
 import datetime
 import hashlib
-import os
 import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import msgspec
 import yaml
-from pydantic import ByteSize, ConfigDict, Field, ValidationError, model_validator
+from pydantic import ConfigDict, Field, ValidationError, model_validator
 
-from gristmill import s3_client
 from gristmill.cleaning.base import Cleaner
 from gristmill.dedup.base import DedupKind
 from gristmill.errors import ConfigError
+from gristmill.execution import Execution
 from gristmill.formats.base import Format
 from gristmill.manifest import seal_of
 from gristmill.mixture import check_mixture
 from gristmill.ordering.base import Ordering
 from gristmill.packing.base import Packing
 from gristmill.plugins import Plugin, Room, explain, load
-from gristmill.s3_client import S3Settings
 from gristmill.settings import Rehearsal, Settings
 from gristmill.sources.base import Source
 from gristmill.splits.base import Split
@@ -57,44 +55,6 @@ def several(room: str, *kinds: str, description: str, least: int = 0) -> Any:
             default=[load(room, {"kind": kind}).settings() for kind in kinds]
         ),
     )
-
-
-class Execution(Settings):
-    """How the work is carried out. Nothing here changes a byte of the output."""
-
-    model_config = ConfigDict(title="Execution")
-
-    workers: int = Field(0, ge=0, le=4096, description="Processes that do CPU work at once; 0: one a core.")
-    downloads: int = Field(
-        0, ge=0, le=4096, description="Remote inputs fetched at once, beside the workers; 0: they share the workers."
-    )
-    uploads: int = Field(
-        0, ge=0, le=4096, description="Files published at once, beside the workers; 0: they share the workers."
-    )
-    memory: ByteSize = Field(
-        ByteSize(2_000_000_000),
-        ge=1000,
-        description="Bytes that a worker may take to search for duplicates, as a number or like 2GB; what would need "
-        "more is done in parts and through files.",
-    )
-    work: str = Field(
-        "work",
-        description="Folder or s3:// prefix for what stages leave for one another; kept, so that a rerun resumes.",
-    )
-    retries: int = Field(3, ge=0, le=20, description="How often a task is tried again after a storage error.")
-    shard_seconds: float | None = Field(None, gt=0, description="Kill and retry a stage that takes longer than this.")
-    s3: S3Settings | None = Field(
-        None, title="S3", description="How S3 is reached; default: the environment. Keys only ever come from there."
-    )
-
-    def apply(self) -> None:
-        """Put what is said of S3 in force, in this process and those that it starts."""
-        if self.s3 is not None and s3_client.in_force() != self.s3:
-            s3_client.use(self.s3)
-
-    def worker_count(self) -> int:
-        """``workers``, or the number of cores this process may use."""
-        return self.workers or len(os.sched_getaffinity(0))
 
 
 class PrepareConfig(Settings):

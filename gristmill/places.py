@@ -98,6 +98,11 @@ def is_remote(uri: str) -> bool:
     return uri.startswith("s3://")
 
 
+def is_elsewhere(uri: str) -> bool:
+    """Whether bytes must be moved over a network to be there, whatever the protocol."""
+    return "://" in uri and not uri.startswith("file://")
+
+
 def spool() -> Path:
     """Where copies of remote files are."""
     return Path(os.environ.get(SPOOL) or Path.home() / ".cache" / "gristmill")

@@ -7,10 +7,12 @@ from prefect import task
 from gristmill.config import PrepareConfig
 from gristmill.stages import fetch as stage
 from gristmill.types import ShardRef, StageReport
+from tasks.limits import DOWNLOADS, limited
 from tasks.run import OPTIONS, in_worker
 
 
 @task(name="fetch", task_run_name="fetch-{shard.name}", tags={"fetch"}, **OPTIONS)
 def fetch(shard: ShardRef, config: PrepareConfig, announced: Callable[[StageReport], None]) -> StageReport:
     """Read a shard, quarantine what cannot be used; ``announced`` hears of each piece but the last when it is there."""
-    return in_worker("fetch", stage.fetch, config, downloading=shard, announced=announced, shard=shard)
+    with limited(DOWNLOADS, shard.uri):
+        return in_worker("fetch", stage.fetch, config, downloading=shard, announced=announced, shard=shard)

@@ -7,7 +7,7 @@ from gristmill.config import PrepareConfig
 from gristmill.stages import plan as stage
 from gristmill.stages.ready import ready
 from gristmill.types import Plan
-from tasks.run import OPTIONS
+from tasks.run import OPTIONS, name_run
 
 
 @task(name="plan", task_run_name="plan", tags={"plan"}, **OPTIONS)
@@ -15,6 +15,7 @@ def plan(config: PrepareConfig) -> Plan:
     """Every new input shard in global order; refuses a run that cannot fit on the disk or would mix data sets."""
     config.check_rules()
     planned = stage.plan(config)
+    name_run(f"{config.dataset}-g{planned.generation if planned.shards else planned.generation - 1}", config)
     stage.check_space(planned, config)
     # The tokenizer is checked by every worker at once: it stays loaded there, and so do the stages.
     workers.everywhere(ready, children=min(config.execution.worker_count(), max(1, len(planned.shards))), config=config)

@@ -14,6 +14,7 @@ from tasks.artifacts import record, record_rehearsal
 from tasks.dedup import Deduplicated
 from tasks.deliver import Delivered
 from tasks.ingest import Ingested
+from tasks.notify import tell
 from tasks.run import OPTIONS, watch
 from tasks.tokenize import Tokenized
 
@@ -65,6 +66,10 @@ def _recorded(
     verdicts = verdicts_of(manifest, config)
     if verdicts is not None:
         record_rehearsal(page(verdicts, *hours))
+    set_aside = sum(manifest.quarantined.values())
+    if set_aside:
+        reasons = ", ".join(f"{reason} {count:,}" for reason, count in manifest.quarantined.items())
+        tell(config.execution.notify, f"{config.dataset}: {set_aside:,} documents in quarantine", reasons)
     watch.update(1.0)
     where = places.at(config.destination).where(MANIFEST)
     return {"manifest": where, "sha256": manifest.sha256, **manifest.totals, "hours": hours}

@@ -13,17 +13,20 @@ import httpx
 from prefect import Task
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.cache_policies import NO_CACHE
+from prefect.client.orchestration import get_client
 from prefect.futures import PrefectConcurrentFuture
 from prefect.logging import get_run_logger
 from prefect.runtime import flow_run, task_run
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from gristmill import workers
-from gristmill.config import Execution, PrepareConfig
+from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, InputError, StorageError, WorkerLost
+from gristmill.execution import Execution
 from gristmill.reporting.board import Board
 from gristmill.types import PlannedFile, ShardRef, StageReport, Value
 from tasks.artifacts import record_failures
+from tasks.limits import existing
 
 Call = dict[str, Any]
 Reported = TypeVar("Reported", StageReport, list[StageReport])
@@ -254,12 +257,19 @@ def dated(config: PrepareConfig) -> PrepareConfig:
     return config.dated(flow_run.scheduled_start_time.astimezone().date())
 
 
+def name_run(name: str, config: PrepareConfig) -> None:
+    """The flow run gets this name, known only once there is a plan, and the data set as a tag."""
+    with get_client(sync_client=True) as client:
+        client.update_flow_run(UUID(flow_run.id), name=name, tags=sorted({*flow_run.tags, config.dataset}))
+
+
 @contextmanager
 def running(config: PrepareConfig) -> Iterator[None]:
     """Around the body of a flow: the board is shown, and no worker process outlives it."""
     global slots
     slots = Slots(config.execution)
     config.execution.apply()
+    existing.cache_clear()
     workers.start()
     try:
         with watch.following():

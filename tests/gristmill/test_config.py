@@ -11,8 +11,9 @@ import remote
 from remote import in_force
 
 from gristmill import workers
-from gristmill.config import Execution, PrepareConfig, parse, read
+from gristmill.config import PrepareConfig, parse, read
 from gristmill.errors import ConfigError
+from gristmill.execution import Execution
 
 FULL = """
 dataset: web-2026
@@ -103,7 +104,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     ("text", "key", "accepted"),
     [
         ("dataste: x", "dataste", "cleaning, dataset, dedup, execution, formats,"),
-        ("execution: {wrokers: 3}", "execution.wrokers", "retries, s3, shard_seconds, uploads, work, workers"),
+        ("execution: {wrokers: 3}", "execution.wrokers", "shards_per_run, shards_per_task, uploads, work, workers"),
         ("tokenizer: {kind: train, vocab: 3}", "vocab", "eot, min_frequency, on_mismatch, sample_characters, seed"),
         ("split: {fractoin: 0.1}", "fractoin", "there are: fraction"),
         ("cleaning: [{kind: length, min: 3}]", "min", "max_chars, min_chars"),
@@ -261,11 +262,6 @@ def test_a_dated_output_gets_a_place_a_day() -> None:
     day = datetime.date(2026, 3, 4)
     assert parse({"output": "out/{date}/web"}).dated(day).destination == "out/2026-03-04/web"
     assert parse({"output": "out/web"}).dated(day).destination == "out/web"
-
-
-def test_workers_default_to_the_cores_of_this_process() -> None:
-    assert Execution().worker_count() >= 1
-    assert Execution(workers=7).worker_count() == 7
 
 
 GENRES = """

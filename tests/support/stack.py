@@ -42,7 +42,11 @@ class Stack:
         return self.url.removesuffix("/api")
 
     def post(self, path: str, **body: Any) -> Any:
-        answer = self.ui.post(path, json=body)
+        for _ in range(20):
+            answer = self.ui.post(path, json=body)
+            if answer.status_code != 503:  # a busy SQLite; Prefect's own client asks again as well
+                break
+            time.sleep(0.2)
         assert answer.is_success, f"{path}: {answer.status_code} {answer.text}"
         return answer.json() if answer.content else None
 

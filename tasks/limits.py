@@ -1,0 +1,33 @@
+"""Limits that all runs of a server share, under fixed names; each counts only where somebody has created it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+
+from prefect.client.orchestration import get_client
+from prefect.concurrency.sync import concurrency
+
+from gristmill import places
+
+DOWNLOADS = "gristmill-downloads"
+UPLOADS = "gristmill-uploads"
+
+
+@contextmanager
+def limited(name: str, uri: str) -> Iterator[None]:
+    """Hold one of the slots of a limit while something is moved to or from ``uri``, unless that is on this machine.
+
+    A slot held by a process that was killed is free after five minutes.
+    """
+    if not places.is_elsewhere(uri) or name not in existing():
+        yield
+        return
+    with concurrency(name):
+        yield
+
+
+@cache
+def existing() -> frozenset[str]:
+    """Names of the server's limits: asked for once a run, since most have none and a question takes 10 ms."""
+    with get_client(sync_client=True) as client:
+        return frozenset(limit.name for limit in client.read_global_concurrency_limits(limit=200, offset=0))
