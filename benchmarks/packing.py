@@ -36,9 +36,7 @@ def gathered(stream: np.ndarray, lengths: np.ndarray, segments: Segments) -> lis
     """The rows' bytes, as the pipeline joins them."""
     data = stream.data.cast("B")
     begins = ((np.cumsum(lengths) - lengths)[segments.document] + segments.skipped) * 2
-    return [
-        data[low:high] for low, high in zip(begins.tolist(), (begins + 2 * segments.taken).tolist(), strict=True)
-    ]
+    return [data[low:high] for low, high in zip(begins.tolist(), (begins + 2 * segments.taken).tolist(), strict=True)]
 
 
 def main() -> None:

@@ -128,6 +128,7 @@ class PrepareConfig(BaseModel):
         self.sources[:] = [source.resolved(self.cleaning) for source in self.sources]  # a list of our own making
         _distinct("formats", [format.kind() for format in self.formats], "list each kind once")
         self.split.check_ordering(self.ordering.kind())
+        self.packing.check_formats({format.kind(): format.holds for format in self.formats})
         return self
 
     @property

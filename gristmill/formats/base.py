@@ -28,6 +28,9 @@ class Format(Plugin):
     dtypes: ClassVar[tuple[str, ...]] = ("<u2", "<u4")
     """Token types that the reader of this format takes, narrowest first."""
 
+    holds: ClassVar[Literal["tokens", "rows"]] = "tokens"
+    """One stream of ids, or packed rows."""
+
     eot: EotSide = "append"
 
     def files(self, lengths: dict[str, int]) -> list[OutputFile]:

@@ -13,13 +13,13 @@ class Packing(Plugin):
     """Base of all kinds of packing."""
 
     def check_formats(self, formats: dict[str, str]) -> None:
-        """Raises ``ConfigError`` where a format cannot hold what this makes. ``formats``: by kind, ``stream``, ``rows``
-        or ``text``."""
-        for kind, takes in formats.items():
-            if takes == "rows":
+        """Raises ``ConfigError`` where a format cannot hold what this makes. ``formats``: what each kind holds,
+        ``tokens``, ``rows`` or ``text``."""
+        for kind, holds in formats.items():
+            if holds == "rows":
                 raise ConfigError(
                     f"formats: {kind} holds packed rows, and packing {self.kind()!r} makes one stream; choose packing "
-                    "best_fit, best_fit_decreasing, no_truncation or sft, or leave the format out"
+                    "best_fit, best_fit_decreasing or no_truncation, or leave the format out"
                 )
 
 
@@ -71,9 +71,9 @@ class RowPacking(Packing):
         raise NotImplementedError
 
     def check_formats(self, formats: dict[str, str]) -> None:
-        for kind, takes in formats.items():
-            if takes != "rows":
+        for kind, holds in formats.items():
+            if holds == "tokens":
                 raise ConfigError(
-                    f"formats: {kind} holds {takes}, and packing {self.kind()!r} makes rows of {self.capacity} ids with "
-                    "a mask; choose parquet_rows, or packing concat"
+                    f"formats: {kind} holds one stream, and packing {self.kind()!r} makes rows of {self.capacity} ids "
+                    "with a mask; choose parquet_rows, or packing concat"
                 )

@@ -27,7 +27,7 @@ def test_rows_of_real_lengths_are_those_of_the_plain_rule() -> None:
     """At its defaults, with documents far longer than a row that stay in the buffer."""
     lengths = np.random.default_rng(5).lognormal(5, 1.5, 3000).astype(int).clip(1, 20_000).tolist()
     rows = rows_of(BestFit(length=256).arrange(np.array(lengths)), lengths)
-    assert len(rows) > 2000
+    assert len(rows) > 1700
     assert rows == best_fit_rows(
         [document(number, size) for number, size in enumerate(lengths)], 257, buffer=1000, refill=128
     )

@@ -16,7 +16,9 @@ def test_nothing_is_lost_and_only_what_is_longer_than_a_row_is_split(
     assert account["placed"] == sum(lengths)
     assert not len(found.left)
     for number, size in enumerate(lengths):
-        pieces = sorted(zip(found.skipped[found.document == number], found.taken[found.document == number], strict=True))
+        pieces = sorted(
+            zip(found.skipped[found.document == number], found.taken[found.document == number], strict=True)
+        )
         capacity = length + 1
         assert [int(skipped) for skipped, _ in pieces] == list(range(0, size, capacity))
         assert all(taken == capacity for _, taken in pieces[:-1])
