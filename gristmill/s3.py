@@ -100,6 +100,27 @@ def read(uri: str) -> bytes:
     return b"".join(blocks(uri))
 
 
+def part(uri: str, start: int, stop: int) -> bytes:
+    """Bytes ``start`` to ``stop``, exclusive, of the object. Raises ``ConfigError`` when there is none,
+    ``StorageError`` when it ends before."""
+    bucket, key = parts_of(uri)
+    data = b""
+    for attempt in range(in_force().attempts):
+        wanted = {"Bucket": bucket, "Key": key, "Range": f"bytes={start + len(data)}-{stop - 1}"}
+        answer, _ = _answer(uri, partial(client().get_object, **wanted), 416)
+        if answer is None or answer["ContentLength"] != stop - start - len(data):
+            raise StorageError(f"{uri}: has no bytes {start} to {stop - 1}")
+        try:
+            with closing(answer["Body"]) as body:
+                for block in body.iter_chunks(BLOCK_BYTES):
+                    data += block
+            return data
+        except failures() as error:
+            failed = meaning(error, uri)
+            time.sleep(random.uniform(0, min(5.0, 0.1 * 2**attempt)))
+    raise failed
+
+
 def download(uri: str, target: Path, *, nbytes: int, sha256: str) -> None:
     """Bring the object to ``target``, which appears whole and with this size and sha256, or not at all.
 

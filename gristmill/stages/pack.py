@@ -11,15 +11,12 @@ from gristmill import ledger, places, progress, storage
 from gristmill.config import PrepareConfig
 from gristmill.formats.base import Format
 from gristmill.stages.vocabulary import tokenizer_record
-from gristmill.types import Boundary, Piece, StageReport, token_dtype
+from gristmill.types import DOCUMENT, Boundary, Piece, StageReport, token_dtype
 
 WRITE_DOCUMENTS = 4096
 """Documents joined before they are written; at a few kB each about 10 MB."""
 
 BOUNDARY_EVERY = 1000
-
-DOCUMENT = np.dtype([("shard", "<u4"), ("length", "<u4")])
-"""A document in publishing order: its input shard, and its ids without EOT."""
 
 
 class _Members:

@@ -7,10 +7,11 @@ import numpy as np
 
 from gristmill import progress, storage
 from gristmill.errors import InputError
-from gristmill.formats.parquet_rows import ParquetRows, RowGroup
+from gristmill.formats.parquet_rows import ParquetRows
 from gristmill.packing.base import RowPacking, Segments
-from gristmill.stages.pack import BOUNDARY_EVERY, DOCUMENT
-from gristmill.types import Boundary, TokenizerRecord, Value, token_dtype
+from gristmill.rows import RowGroup, write_groups
+from gristmill.stages.pack import BOUNDARY_EVERY
+from gristmill.types import DOCUMENT, Boundary, TokenizerRecord, Value, token_dtype
 
 
 class RowFile(Value, frozen=True, kw_only=True):
@@ -51,7 +52,7 @@ def write_rows(
     stream = _Stream(tokens, lengths, dtype)
     pad = np.full(packing.capacity, record.eot_id, dtype)
     with storage.Writer(path) as out:
-        format.write(out, _groups(stream, segments, listed["shard"], format.group, pad), dtype)  # type: ignore[arg-type]
+        write_groups(out, _groups(stream, segments, listed["shard"], format.group, pad), dtype)
     starts = np.flatnonzero(segments.skipped == 0)
     before = np.cumsum(segments.taken) - segments.taken
     return RowFile(

@@ -7,8 +7,7 @@ import numpy as np
 
 from gristmill import places
 from gristmill.config import PrepareConfig
-from gristmill.stages.pack import DOCUMENT
-from gristmill.types import Manifest, PublishedFile
+from gristmill.types import DOCUMENT, Manifest, PublishedFile
 
 
 def tombstones(removed: list[int], manifest: Manifest, config: PrepareConfig) -> bytes:

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gristmill.errors import ConfigError, VerificationError
-from gristmill.formats.parquet_rows import ParquetRows, RowGroup, read_groups
+from gristmill.formats.parquet_rows import ParquetRows
+from gristmill.rows import RowGroup, read_groups, write_groups
 
 U2 = np.dtype("<u2")
 
@@ -42,7 +43,7 @@ def test_what_is_read_is_what_was_written(
     path = tmp_path_factory.mktemp("rows") / "train.parquet"
     wrote = [group(rows, 16, seed) for seed, rows in enumerate(groups)]
     with path.open("wb") as out:
-        ParquetRows().write(out, wrote, dtype)
+        write_groups(out, wrote, dtype)
     found = list(read_groups(path, dtype))
     assert len(found) == len(wrote)
     for ours, theirs in zip(found, wrote, strict=True):
@@ -57,7 +58,7 @@ def test_a_row_of_another_length_is_refused(tmp_path: Path) -> None:
     """It would shift every row after it."""
     path = tmp_path / "train.parquet"
     with path.open("wb") as out:
-        ParquetRows().write(out, [group([[4]], 8), group([[4]], 9)], U2)
+        write_groups(out, [group([[4]], 8), group([[4]], 9)], U2)
     table = pq.read_table(path)
     pq.write_table(table, path)
     with pytest.raises(VerificationError, match=r"not all of 8 ids"):
@@ -86,7 +87,7 @@ def test_ids_take_two_bytes_or_less(tmp_path: Path) -> None:
         shards=np.zeros(256, int),
     )
     with (tmp_path / "x").open("wb") as out:
-        ParquetRows().write(out, [rows] * 4, U2)
+        write_groups(out, [rows] * 4, U2)
     assert (tmp_path / "x").stat().st_size < 4 * ids.nbytes * 1.05
 
 

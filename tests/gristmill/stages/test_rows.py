@@ -11,7 +11,7 @@ from plain_packing import best_fit_rows
 from gristmill import serial
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, InputError
-from gristmill.formats.parquet_rows import RowGroup, read_groups
+from gristmill.rows import RowGroup, read_groups
 from gristmill.stages.verify import verify
 
 U2 = np.dtype("<u2")
