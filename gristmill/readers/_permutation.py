@@ -11,8 +11,8 @@ Shuffle = Literal["blocks", "samples", "none"]
 OPEN_BLOCKS = 16
 """Blocks whose samples are mixed with one another under ``blocks``."""
 
-_ROUNDS = 6
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_ROUNDS = [np.uint64(number * int(_GOLDEN) % 2**64) for number in range(6)]
 
 
 def mixed(values: np.ndarray) -> np.ndarray:
@@ -25,9 +25,10 @@ def mixed(values: np.ndarray) -> np.ndarray:
 
 def keyed(seed: int, *parts: np.ndarray | int) -> np.ndarray:
     """uint64 keys, one for each combination of the parts."""
-    found = np.array([seed % 2**64], np.uint64)
+    found = mixed(np.array([seed % 2**64], np.uint64) + _GOLDEN)
     for part in parts:
-        found = mixed((found + _GOLDEN) ^ np.asarray(part, np.uint64))
+        # times an odd number, or (seed, epoch) and (epoch, seed) would have the same key
+        found = mixed(found * _GOLDEN + mixed(np.atleast_1d(part).astype(np.uint64) + _GOLDEN))
     return found
 
 
@@ -44,8 +45,8 @@ def permuted(places: np.ndarray, sizes: np.ndarray, keys: np.ndarray) -> np.ndar
     todo = np.arange(len(values))
     while len(todo):
         left, right = values[todo] >> bits[todo], values[todo] & mask[todo]
-        for number in range(_ROUNDS):
-            turned = mixed(right + keys[todo] + np.uint64(number) * _GOLDEN)
+        for constant in _ROUNDS:
+            turned = mixed(right + keys[todo] + constant)
             left, right = right, left ^ (turned & mask[todo])
         values[todo] = left << bits[todo] | right
         todo = todo[values[todo] >= limits[todo]]
