@@ -43,7 +43,7 @@ def test_every_epoch_has_every_sample_once(blocks: list[int], seed: int, shuffle
 @pytest.mark.parametrize("shuffle", ["blocks", "samples"])
 def test_epochs_and_seeds_have_orders_of_their_own(shuffle: Shuffle) -> None:
     """The same order every epoch lets a model learn the order."""
-    blocks = np.full(40, 25)
+    blocks = np.full(200, 5)
     first, other = (Order(blocks, seed=seed, shuffle=shuffle).at(np.arange(3000)).reshape(3, 1000) for seed in (1, 2))
     orders = [*first, *other]
     for place, left in enumerate(orders):
