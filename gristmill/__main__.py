@@ -1,10 +1,10 @@
-"""``python -m gristmill verify|explain|doctor ...``: the commands that need no flow."""
+"""``python -m gristmill verify|explain|doctor|chat ...``: the commands that need no flow."""
 
 import sys
 
-from gristmill.commands import doctor, trace, verify
+from gristmill.commands import chat, doctor, trace, verify
 
-COMMANDS = {"doctor": doctor.main, "explain": trace.main, "verify": verify.main}
+COMMANDS = {"chat": chat.main, "doctor": doctor.main, "explain": trace.main, "verify": verify.main}
 
 USAGE = f"usage: python -m gristmill {{{','.join(COMMANDS)}}} ..."
 

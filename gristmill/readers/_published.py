@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 import numpy as np
+import pyarrow.parquet as pq
 
 from gristmill import places
 from gristmill.errors import ConfigError, InputError
@@ -128,14 +129,28 @@ def bare_file(path: str | Path, dtype: str) -> Published:
     size = file.stat().st_size
     if size % kind.itemsize:
         raise InputError(f"{file}: {size} bytes is no whole number of {kind.name} ids; the file is cut")
+    return _bare(file, kind)
+
+
+def _bare(file: Path, dtype: np.dtype) -> Published:
+    size = file.stat().st_size
     only = PublishedFile(
         path=file.name, format="", split="", generation=1, bytes=size, sha256="", documents=0,
-        tokens=size // kind.itemsize, eos=0, max_id=0, block_bytes=1 << 20, blocks=[], boundaries=[],
+        tokens=size // dtype.itemsize, eos=0, max_id=0, block_bytes=1 << 20, blocks=[], boundaries=[],
     )  # fmt: skip
     return Published(
-        uri=str(file.parent), files=[only], parts=parts_in(str(file.parent)), dtype=kind, eot_id=None, eot=0, gone={},
+        uri=str(file.parent), files=[only], parts=parts_in(str(file.parent)), dtype=dtype, eot_id=None, eot=0, gone={},
         removed=frozenset(), sources={},
     )  # fmt: skip
+
+
+def bare_rows(path: str | Path) -> Published:
+    """A file of packed rows without a manifest. Raises ``ConfigError`` when there is none."""
+    file = Path(path)
+    if not file.is_file():
+        raise ConfigError(f"{file}: no such file; give a file of packed rows or the folder of a finished data set")
+    kind = pq.read_schema(file).field("ids").type.value_type.to_pandas_dtype()
+    return _bare(file, np.dtype(kind).newbyteorder("<"))
 
 
 def is_data_set(path: str | Path) -> bool:

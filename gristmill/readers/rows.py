@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 
 from gristmill.errors import ConfigError
 from gristmill.readers._bytes import Opened
-from gristmill.readers._published import data_set
+from gristmill.readers._published import bare_rows, data_set, is_data_set
 from gristmill.readers._samples import Read
 from gristmill.rows import RowGroup, read_groups
 from gristmill.types import PublishedFile
@@ -20,7 +20,8 @@ KEPT_GROUPS = 24
 class Rows:
     """The rows that a packing made; ``length`` is theirs, one less than the ids of a row.
 
-    path, split, generations, dtype, tokenizer: as for ``Windows``.
+    path: a data set, or a file of rows without one, as of conversations.
+    split, generations, dtype, tokenizer: as for ``Windows``.
 
     Of documents whose input is gone no id is seen and none is learned: they become padding. Raises ``ConfigError``
     where there are no rows or they are of other ids.
@@ -35,8 +36,10 @@ class Rows:
         dtype: str | None = None,
         tokenizer: str | None = None,
     ) -> None:
-        self._from = data_set(
-            path, split=split, holds="rows", generations=generations, dtype=dtype, tokenizer=tokenizer
+        self._from = (
+            data_set(path, split=split, holds="rows", generations=generations, dtype=dtype, tokenizer=tokenizer)
+            if is_data_set(path)
+            else bare_rows(path)
         )
         self._groups: list[tuple[PublishedFile, int, tuple[int, int]]] = []
         counts: list[int] = []

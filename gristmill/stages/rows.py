@@ -49,10 +49,10 @@ def write_rows(
             "packing.length, or a larger split",
             "limit",
         )
-    stream = _Stream(tokens, lengths, dtype)
-    pad = np.full(packing.capacity, record.eot_id, dtype)
+    files = [np.memmap(file, np.uint8, "r").data if file.stat().st_size else memoryview(b"") for file in tokens]
+    stream = Stream(files, lengths, np.full(packing.capacity, record.eot_id, dtype))
     with storage.Writer(path) as out:
-        write_groups(out, _groups(stream, segments, listed["shard"], format.group, pad), dtype)
+        write_groups(out, row_groups(stream, None, segments, listed["shard"], format.group), dtype)
     starts = np.flatnonzero(segments.skipped == 0)
     before = np.cumsum(segments.taken) - segments.taken
     return RowFile(
@@ -66,45 +66,49 @@ def write_rows(
     )
 
 
-class _Stream:
-    """Ids of documents that stand back to back over several files, none of them in two."""
+class Stream:
+    """Values of documents of ``lengths`` that stand back to back over several buffers, none of them in two. ``pad``: a
+    row of what stands where no document does."""
 
-    def __init__(self, files: list[Path], lengths: np.ndarray, dtype: np.dtype) -> None:
-        self._data = [np.memmap(file, np.uint8, "r").data if file.stat().st_size else b"" for file in files]
-        self._item = dtype.itemsize
-        sizes = np.cumsum([0, *(len(data) // dtype.itemsize for data in self._data)])
+    def __init__(self, buffers: list[memoryview], lengths: np.ndarray, pad: np.ndarray) -> None:
+        self._data, self._pad = buffers, pad
+        self._item = pad.dtype.itemsize
+        sizes = np.cumsum([0, *(len(data) // self._item for data in buffers)])
         starts = np.cumsum(lengths) - lengths
-        self._file = np.searchsorted(sizes, starts, "right") - 1
-        self._start = starts - sizes[self._file]
+        self._buffer = np.searchsorted(sizes, starts, "right") - 1
+        self._start = starts - sizes[self._buffer]
 
-    def parts(self, document: np.ndarray, skipped: np.ndarray, taken: np.ndarray) -> list[memoryview | bytes]:
-        """The bytes of segments."""
-        begins = (self._start[document] + skipped) * self._item
-        ends = begins + taken * self._item
-        places = zip(self._file[document].tolist(), begins.tolist(), ends.tolist(), strict=True)
-        return [self._data[file][begin:end] for file, begin, end in places]
+    def rows(self, segments: Segments, chosen: slice, counts: np.ndarray, filled: np.ndarray) -> np.ndarray:
+        """The chosen segments as (rows, capacity); ``counts``, ``filled``: how many segments and values a row has."""
+        document = segments.document[chosen]
+        begins = (self._start[document] + segments.skipped[chosen]) * self._item
+        ends = begins + segments.taken[chosen] * self._item
+        places = zip(self._buffer[document].tolist(), begins.tolist(), ends.tolist(), strict=True)
+        parts: list[memoryview] = [self._data[buffer][begin:end] for buffer, begin, end in places]
+        after, padding = np.cumsum(counts), self._pad.data.cast("B")
+        for row in reversed(np.flatnonzero(filled < len(self._pad)).tolist()):
+            parts.insert(int(after[row]), padding[int(filled[row]) * self._item :])
+        return np.frombuffer(b"".join(parts), self._pad.dtype).reshape(len(counts), len(self._pad))
 
 
-def _groups(stream: _Stream, segments: Segments, shards: np.ndarray, size: int, pad: np.ndarray) -> Iterator[RowGroup]:
-    capacity, padding = len(pad), pad.data.cast("B")
+def row_groups(
+    ids: Stream, learn: Stream | None, segments: Segments, shards: np.ndarray, size: int
+) -> Iterator[RowGroup]:
+    """Groups of ``size`` rows. ``learn``: of each id, whether to learn it, all where None. ``shards``: of documents."""
     for first in range(0, segments.rows, size):
         rows = min(size, segments.rows - first)
         chosen = slice(*np.searchsorted(segments.row, [first, first + rows]))
-        document, skipped, taken = segments.document[chosen], segments.skipped[chosen], segments.taken[chosen]
-        counts = np.bincount(segments.row[chosen] - first, minlength=rows)
-        filled = np.bincount(segments.row[chosen] - first, taken, minlength=rows).astype(np.int64)
-        parts = stream.parts(document, skipped, taken)
-        ends = np.cumsum(counts)
-        for row in reversed(np.flatnonzero(filled < capacity).tolist()):
-            parts.insert(int(ends[row]), padding[int(filled[row]) * pad.itemsize :])
-        data = b"".join(parts)
-        progress.advance(0, len(data))
-        stands = np.cumsum(taken) - np.repeat(np.cumsum(filled) - filled, counts)
+        row, taken = segments.row[chosen] - first, segments.taken[chosen]
+        counts = np.bincount(row, minlength=rows)
+        filled = np.bincount(row, taken, minlength=rows).astype(np.int64)
+        found = ids.rows(segments, chosen, counts, filled)
+        content = np.arange(found.shape[1]) < filled[:, None]
+        progress.advance(0, found.nbytes)
         yield RowGroup(
-            ids=np.frombuffer(data, pad.dtype).reshape(rows, capacity),
-            mask=np.arange(capacity) < filled[:, None],
+            ids=found,
+            mask=content if learn is None else learn.rows(segments, chosen, counts, filled),
             segments=counts,
-            ends=stands,
-            skipped=skipped,
-            shards=shards[document],
+            ends=np.cumsum(taken) - np.repeat(np.cumsum(filled) - filled, counts),
+            skipped=segments.skipped[chosen],
+            shards=shards[segments.document[chosen]],
         )

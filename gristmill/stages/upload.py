@@ -31,7 +31,6 @@ def upload(
     determined = {
         "pieces": [report.fingerprint for report in packed],
         "format": format.identity(),
-        "packing": config.packing.identity(),
         "path": file.path,
         "target": places.absolute(output.where(name)),  # the receipt speaks of a file at this place
     }
