@@ -69,19 +69,23 @@ def stat(uri: str) -> Stored | None:
     return None if head is None else _stored(head)
 
 
-def blocks(uri: str) -> Iterator[bytes]:
-    """The object's bytes, a piece at a time. An answer that breaks off is taken up where it broke off, for as long as
-    it is the same object. Raises ``ConfigError`` when there is none."""
+def blocks(uri: str, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
+    """The object's bytes, or those from ``start`` to ``stop``, exclusive, a piece at a time. An answer that breaks off
+    is taken up where it broke off, for as long as it is the same object. Raises ``ConfigError`` when there is none,
+    ``StorageError`` when it ends before ``stop``."""
     bucket, key = parts_of(uri)
-    wanted = {"Bucket": bucket, "Key": key}
-    total, done, failed = 1, 0, 0
+    last = "" if stop is None else str(stop - 1)
+    wanted = {"Bucket": bucket, "Key": key} | ({} if stop is None else {"Range": f"bytes={start}-{last}"})
+    total, done, failed = start + 1, start, 0
     while done < total:
         answer, _ = _answer(uri, partial(client().get_object, **wanted), 412, 416)
         if answer is None:
-            raise StorageError(f"{uri}: was replaced while it was read")
-        if done and not answer.get("ContentRange", "").startswith(f"bytes {done}-"):
-            raise StorageError(f"{uri}: the server gave another part than bytes {done}-")
+            raise StorageError(f"{uri}: was replaced while it was read, or has no byte {done}")
+        if "Range" in wanted and not answer.get("ContentRange", "").startswith(f"bytes {done}-"):
+            raise StorageError(f"{uri}: the server gave another part than bytes {done}-{last}")
         total = done + answer["ContentLength"]
+        if stop is not None and total != stop:
+            raise StorageError(f"{uri}: has {total} bytes; expected {stop} or more")
         try:
             with closing(answer["Body"]) as body:
                 for block in body.iter_chunks(BLOCK_BYTES):
@@ -91,34 +95,13 @@ def blocks(uri: str) -> Iterator[bytes]:
             failed += 1
             if done >= total or failed >= in_force().attempts:  # all there, and its checksum wrong: not to be mended
                 raise meaning(error, uri) from None
-            wanted |= {"Range": f"bytes={done}-", "IfMatch": answer["ETag"]}
+            wanted |= {"Range": f"bytes={done}-{last}", "IfMatch": answer["ETag"]}
             time.sleep(random.uniform(0, min(5.0, 0.1 * 2**failed)))
 
 
 def read(uri: str) -> bytes:
     """The object's bytes; for small ones."""
     return b"".join(blocks(uri))
-
-
-def part(uri: str, start: int, stop: int) -> bytes:
-    """Bytes ``start`` to ``stop``, exclusive, of the object. Raises ``ConfigError`` when there is none,
-    ``StorageError`` when it ends before."""
-    bucket, key = parts_of(uri)
-    data = b""
-    for attempt in range(in_force().attempts):
-        wanted = {"Bucket": bucket, "Key": key, "Range": f"bytes={start + len(data)}-{stop - 1}"}
-        answer, _ = _answer(uri, partial(client().get_object, **wanted), 416)
-        if answer is None or answer["ContentLength"] != stop - start - len(data):
-            raise StorageError(f"{uri}: has no bytes {start} to {stop - 1}")
-        try:
-            with closing(answer["Body"]) as body:
-                for block in body.iter_chunks(BLOCK_BYTES):
-                    data += block
-            return data
-        except failures() as error:
-            failed = meaning(error, uri)
-            time.sleep(random.uniform(0, min(5.0, 0.1 * 2**attempt)))
-    raise failed
 
 
 def download(uri: str, target: Path, *, nbytes: int, sha256: str) -> None:
