@@ -1,10 +1,16 @@
-"""``python -m gristmill verify|explain|inspect|doctor ...``: the commands that need no flow."""
+"""``python -m gristmill verify|explain|inspect|doctor|chat ...``: the commands that need no flow."""
 
 import sys
 
-from gristmill.commands import doctor, inspect, trace, verify
+from gristmill.commands import chat, doctor, inspect, trace, verify
 
-COMMANDS = {"doctor": doctor.main, "explain": trace.main, "inspect": inspect.main, "verify": verify.main}
+COMMANDS = {
+    "chat": chat.main,
+    "doctor": doctor.main,
+    "explain": trace.main,
+    "inspect": inspect.main,
+    "verify": verify.main,
+}
 
 USAGE = f"usage: python -m gristmill {{{','.join(COMMANDS)}}} ..."
 

@@ -135,6 +135,7 @@ class PrepareConfig(Settings):
             self.split.check_mix()
         if self.rehearse and self.rehearse.share and REHEARSAL not in self.dataset:
             raise ConfigError("rehearse.share: set by the run; give rehearse.tokens alone")
+        self.packing.check_formats({format.kind(): format.holds for format in self.formats})
         return self
 
     @property

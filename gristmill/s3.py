@@ -70,19 +70,23 @@ def stat(uri: str) -> Stored | None:
     return None if head is None else _stored(head)
 
 
-def blocks(uri: str) -> Iterator[bytes]:
-    """The object's bytes, a piece at a time. An answer that breaks off is taken up where it broke off, for as long as
-    it is the same object. Raises ``ConfigError`` when there is none."""
+def blocks(uri: str, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
+    """The object's bytes, or those from ``start`` to ``stop``, exclusive, a piece at a time. An answer that breaks off
+    is taken up where it broke off, for as long as it is the same object. Raises ``ConfigError`` when there is none,
+    ``StorageError`` when it ends before ``stop``."""
     bucket, key = parts_of(uri)
-    wanted = {"Bucket": bucket, "Key": key}
-    total, done, failed = 1, 0, 0
+    last = "" if stop is None else str(stop - 1)
+    wanted = {"Bucket": bucket, "Key": key} | ({} if stop is None else {"Range": f"bytes={start}-{last}"})
+    total, done, failed = start + 1, start, 0
     while done < total:
         answer, _ = _answer(uri, partial(client().get_object, **wanted), 412, 416)
         if answer is None:
-            raise StorageError(f"{uri}: was replaced while it was read")
-        if done and not answer.get("ContentRange", "").startswith(f"bytes {done}-"):
-            raise StorageError(f"{uri}: the server gave another part than bytes {done}-")
+            raise StorageError(f"{uri}: was replaced while it was read, or has no byte {done}")
+        if "Range" in wanted and not answer.get("ContentRange", "").startswith(f"bytes {done}-"):
+            raise StorageError(f"{uri}: the server gave another part than bytes {done}-{last}")
         total = done + answer["ContentLength"]
+        if stop is not None and total != stop:
+            raise StorageError(f"{uri}: has {total} bytes; expected {stop} or more")
         try:
             with closing(answer["Body"]) as body:
                 for block in body.iter_chunks(BLOCK_BYTES):
@@ -92,7 +96,7 @@ def blocks(uri: str) -> Iterator[bytes]:
             failed += 1
             if done >= total or failed >= in_force().attempts:  # all there, and its checksum wrong: not to be mended
                 raise meaning(error, uri) from None
-            wanted |= {"Range": f"bytes={done}-", "IfMatch": answer["ETag"]}
+            wanted |= {"Range": f"bytes={done}-{last}", "IfMatch": answer["ETag"]}
             time.sleep(random.uniform(0, min(5.0, 0.1 * 2**failed)))
 
 

@@ -19,6 +19,9 @@ DOCUMENT_SCHEMA = pa.schema(
 )
 """What a source yields and a cleaner receives. ``id`` is data: it never becomes part of a path."""
 
+DOCUMENT = np.dtype([("shard", "<u4"), ("length", "<u4")])
+"""A document in publishing order: its input shard, and its ids without EOT."""
+
 
 def token_dtype(vocab_size: int) -> np.dtype:
     """The one rule for token types: little-endian uint16 up to 65,536 ids, uint32 above. ``vocab_size`` is the highest

@@ -109,8 +109,9 @@ class Format(Plugin):
     dtypes: ClassVar[tuple[str, ...]] = ("<u2", "<u4")
     """Of ``token_dtype``: what the reader of this format can be given, narrowest first."""
 
-    holds: ClassVar[Literal["tokens", "text"]] = "tokens"
-    """Ids, or the bytes of the cleaned text in UTF-8, which then stand wherever ids are spoken of."""
+    holds: ClassVar[Literal["tokens", "rows", "text"]] = "tokens"
+    """One stream of ids, packed rows of them, or the bytes of the cleaned text in UTF-8, which then stand wherever ids
+    are spoken of."""
 
     eot: EotSide = "append"
 

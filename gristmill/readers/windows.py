@@ -1,43 +1,28 @@
-"""Random windows of ids from ``.bin`` files, as a training loop wants them.
-
-In a PyTorch loop::
-
-    x, y = map(torch.from_numpy, windows.batch(12))
-"""
+"""Every window of the ids of a data set, as nanoGPT, OLMo and Megatron cut them."""
 
 from pathlib import Path
-from typing import Literal, get_args
 
 import numpy as np
 
-from gristmill import storage
-from gristmill.errors import ConfigError, InputError
-from gristmill.manifest import exists, read_manifest
-from gristmill.places import at, is_remote
+from gristmill.errors import InputError
+from gristmill.readers._published import bare_file, data_set, is_data_set
+from gristmill.readers._samples import Read
+from gristmill.types import PublishedFile
 
-Alignment = Literal["anywhere", "document"]
-
-REMAP_EVERY = 1024
-"""Windows after which the file is mapped anew. Pages that were touched stay counted against the process as long as the
-mapping lives; at 64 kB a fault this keeps them under 64 MB, however many windows are drawn."""
-
-SCAN_IDS = 1 << 22
+BLOCK_WINDOWS = 512
+"""Windows that lie together: 1 MB at a length of 1,024."""
 
 
 class Windows:
-    """``length`` ids from a random place, and the same shifted by one.
+    """``length`` ids and their targets, one further on, at every multiple of ``length`` of each file: a window's last
+    target is the next one's first id. Fewer than ``length`` ids at the end of a file are left over.
 
-    The places are drawn by numpy's PCG64 from ``seed``, so the same seed gives the same batches.
+    path: a data set (folder with ``manifest.json``, here or in an object store) or a bare file of little-endian ids.
+    split, format, generations, tokenizer: as ``data_set`` has them.
+    dtype: of the ids; a data set's manifest must say the same.
 
-    path: a data set (folder with ``manifest.json``, here or in an object store) or a bare ``.bin`` file of
-    little-endian ids.
-    split: which file of a data set.
-    aligned: ``anywhere``, or ``document`` to start every window where a document starts.
-    dtype, eot_id, eot_side: of a bare file; a data set's manifest knows them.
-    tokenizer: the file of the tokenizer that the model has; ``ConfigError`` unless the data set's ids are of that one.
-
-    Raises ``InputError`` when the file is too short for one window or ends within an id, ``ConfigError`` when there is
-    no such file or documents cannot be told.
+    Documents of input that is gone (tombstones) are passed over as if they had never stood there. Raises
+    ``ConfigError`` when there is no such file or it is of other ids, ``InputError`` when all files are too short.
     """
 
     def __init__(
@@ -45,88 +30,75 @@ class Windows:
         path: str | Path,
         *,
         length: int,
-        seed: int = 0,
         split: str = "train",
-        aligned: Alignment = "anywhere",
-        dtype: str = "uint16",
-        eot_id: int | None = None,
-        eot_side: str = "append",
-        tokenizer: str | Path | None = None,
+        format: str | None = None,
+        generations: int | None = None,
+        dtype: str | None = None,
+        tokenizer: str | None = None,
     ) -> None:
-        self.path, self.dtype, self.eot_id, self.eot_side = (
-            Path(path),
-            np.dtype(dtype).newbyteorder("<"),
-            eot_id,
-            eot_side,
-        )
-        if aligned not in get_args(Alignment):
-            raise ConfigError(f"aligned: {aligned!r}; there are: {', '.join(get_args(Alignment))}")
-        if length < 1:
-            raise ConfigError(f"length: {length}; a window has at least one id")
-        if is_remote(str(path)) or exists(path):
-            self._open_data_set(str(path), split, tokenizer)
-        elif tokenizer is not None:
-            raise ConfigError(f"{self.path}: a bare file does not say which tokenizer made it; give its data set")
         self.length = length
-        self._random = np.random.default_rng(seed)
-        self._check_size()
-        self._ids = self._map()
-        self._drawn = 0
-        self._starts = self._document_starts() if aligned == "document" else None
+        self._from = (
+            data_set(path, split=split, format=format, generations=generations, dtype=dtype, tokenizer=tokenizer)
+            if is_data_set(path)
+            else bare_file(path, dtype or "uint16")
+        )
+        self._kept = [_Kept(file, self._from.gone.get(file.path)) for file in self._from.files]
+        counts = np.array([max(0, kept.ids - 1) // length for kept in self._kept])
+        self._first = np.concatenate([[0], np.cumsum(counts)])
+        if not self._first[-1]:
+            ids = ", ".join(f"{file.path} has {file.tokens}" for file in self._from.files[:3])
+            raise InputError(f"{path}: too few ids for a window of {length} and its target: {ids}")
+        self.blocks = np.concatenate([_blocks(int(count)) for count in counts])
 
-    def _open_data_set(self, output: str, split: str, tokenizer: str | Path | None) -> None:
-        manifest = read_manifest(output)
-        made = manifest.tokenizer
-        if tokenizer is not None and (own := storage.digest(Path(tokenizer))) != made.sha256:
-            raise ConfigError(f"{tokenizer}: sha256 {own}; the ids were made with {made.file} of sha256 {made.sha256}")
-        found = [file for file in manifest.files if file.split == split and file.path.endswith(".bin")]
-        if len(found) != 1:
-            there = ", ".join(file.path for file in manifest.files)
-            raise ConfigError(f"{output}: no single .bin file of split {split!r}; there are: {there}")
-        self.path = at(output).path(found[0].path)
-        self.dtype = np.dtype(manifest.dtype).newbyteorder("<")
-        self.eot_id, self.eot_side = manifest.tokenizer.eot_id, manifest.eot_side[found[0].format]
+    @property
+    def content(self) -> list[str]:
+        return [f"windows of {self.length}", *self._from.content]
 
-    def _check_size(self) -> None:
-        if not self.path.is_file():
-            raise ConfigError(f"{self.path}: no such file; give a .bin file or the folder of a finished data set")
-        size, item = self.path.stat().st_size, self.dtype.itemsize
-        if size % item:
-            raise InputError(f"{self.path}: {size} bytes is no whole number of {self.dtype.name} ids; the file is cut")
-        if size // item < self.length + 1:
-            raise InputError(
-                f"{self.path}: {size // item} ids are too few for a window of {self.length} and its target"
-            )
+    def read(self, numbers: np.ndarray) -> Read:
+        ids = np.empty((len(numbers), self.length + 1), np.int64)
+        for row, (kept, start) in enumerate(self._places(numbers)):
+            position = 0
+            for low, high in kept.spans(start, start + self.length + 1):
+                ids[row, position : position + high - low] = self._from.read(kept.file, low, high)
+                position += high - low
+        return Read(ids=ids, mask=np.ones(ids.shape, bool))
 
-    def _map(self) -> np.ndarray:
-        return np.asarray(np.memmap(self.path, self.dtype, "r"))
+    def expect(self, numbers: np.ndarray) -> None:
+        for kept, start in self._places(numbers):
+            for low, high in kept.spans(start, start + self.length + 1):
+                self._from.expect(kept.file, low, high)
 
-    def _document_starts(self) -> np.ndarray:
-        """int64 offsets of document starts that leave room for a window."""
-        if self.eot_id is None or self.eot_side == "none":
-            raise ConfigError(
-                f"{self.path}: no end-of-text id is known, so document starts cannot be found; give eot_id"
-            )
-        after = int(self.eot_side == "append")
-        found = [np.zeros(after, np.int64)]
-        for low in range(0, len(self._ids), SCAN_IDS):
-            found.append(np.flatnonzero(self._map()[low : low + SCAN_IDS] == self.eot_id) + low + after)
-        starts = np.concatenate(found)
-        starts = starts[starts <= len(self._ids) - self.length - 1]
-        if not len(starts):
-            raise InputError(f"{self.path}: no document starts {self.length + 1} ids or more before the end")
-        return starts
+    def _places(self, numbers: np.ndarray) -> "list[tuple[_Kept, int]]":
+        files = np.searchsorted(self._first, numbers, "right") - 1
+        starts = (numbers - self._first[files]) * self.length
+        return [(self._kept[file], start) for file, start in zip(files.tolist(), starts.tolist(), strict=True)]
 
-    def batch(self, size: int) -> tuple[np.ndarray, np.ndarray]:
-        """``size`` windows: x and y, int64, each ``(size, length)``; ``y[:, i]`` is the id after ``x[:, i]``."""
-        if self._starts is None:
-            places = self._random.integers(0, len(self._ids) - self.length, size)
-        else:
-            places = self._starts[self._random.integers(0, len(self._starts), size)]
-        block = np.empty((size, self.length + 1), np.int64)
-        for row, place in enumerate(places.tolist()):
-            if self._drawn % REMAP_EVERY == 0:
-                self._ids = self._map()
-            self._drawn += 1
-            block[row] = self._ids[place : place + self.length + 1]
-        return block[:, :-1].copy(), block[:, 1:].copy()
+
+def _blocks(windows: int) -> np.ndarray:
+    whole, rest = divmod(windows, BLOCK_WINDOWS)
+    return np.array([BLOCK_WINDOWS] * whole + [rest] * (rest > 0), np.int64)
+
+
+class _Kept:
+    """The ids of a file without spans that are to be passed over."""
+
+    def __init__(self, file: PublishedFile, gone: np.ndarray | None) -> None:
+        self.file = file
+        edges = np.array([0, file.tokens]) if gone is None else np.concatenate([[0], gone.reshape(-1), [file.tokens]])
+        self._low, self._high = edges[::2], edges[1::2]
+        self._before = np.concatenate([[0], np.cumsum(self._high - self._low)])
+        self.ids = int(self._before[-1])
+
+    def spans(self, start: int, stop: int) -> list[tuple[int, int]]:
+        """Where ids ``start`` to ``stop`` of what is kept stand in the file."""
+        if len(self._low) == 1:
+            return [(start, stop)]
+        found = []
+        run = int(np.searchsorted(self._before, start, "right")) - 1
+        while start < stop:
+            shift = int(self._low[run] - self._before[run])
+            end = min(stop, int(self._before[run + 1]))
+            if start < end:
+                found.append((start + shift, end + shift))
+            start, run = end, run + 1
+        return found

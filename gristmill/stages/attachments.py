@@ -31,7 +31,7 @@ def attachments(results: Results, manifest: Manifest, config: PrepareConfig) -> 
         **_quarantine(results.fetched),
         **_duplicates(results),
         **_rejected(results),
-        **_documents(results),
+        **_documents(results, config),
         **_training(results.tokenizer),
         figures_name(results.generation): encoded(counted),
         **rehearsal(results, counted, manifest, config),
@@ -47,13 +47,14 @@ def attached(path: str, content: Content) -> AttachedFile:
     return AttachedFile(path=path, bytes=nbytes, sha256=digest.hexdigest())
 
 
-def _documents(results: Results) -> dict[str, Content]:
+def _documents(results: Results, config: PrepareConfig) -> dict[str, Content]:
     """For each published file its documents in order, as ``DOCUMENT`` records of the input shard and the length."""
     return {
         f"documents/{file.format}/{file.path}": [
             places.here(results.packed[number].artifacts["documents"]) for number in file.pieces
         ]
         for file in results.layout.files
+        if config.format(file.format).holds != "rows"
     }
 
 

@@ -95,7 +95,9 @@ def mix(
 def counts_of(reports: list[StageReport], holds: str, mixed: StageReport | None) -> Counts:
     """What comes to stand in every bucket, of ids or of text."""
     if mixed is not None:
-        return {int(bucket): row for bucket, row in mixed.details["counts"][holds].items()}
+        return {
+            int(bucket): row for bucket, row in mixed.details["counts"]["text" if holds == "text" else "tokens"].items()
+        }
     found: Counts = {}
     for report in reports:
         for bucket, (count, size) in report.details["buckets"].items():

@@ -11,13 +11,16 @@ from gristmill.types import DOCUMENT, Manifest, PublishedFile
 
 
 def tombstones(removed: list[int], manifest: Manifest, config: PrepareConfig) -> bytes:
-    """JSON: the ``shards``, and per published file the half-open ``spans`` of ids, EOT included, of their documents."""
+    """JSON: the ``shards``, and per published file the half-open ``spans`` of ids, EOT included, of their documents.
+    Files of rows name the shards of their documents themselves."""
     generations: dict[int, set[int]] = defaultdict(set)
     for row in manifest.source_shards:
         if row.index in removed:
             generations[row.generation].add(row.index)
     spans = {}
-    for streams in _streams(manifest).values():
+    for (kind, _, _), streams in _streams(manifest).items():
+        if config.format(kind).holds == "rows":
+            continue
         begun = False
         for file in streams:
             found, begun = _spans(file, generations[file.generation], begun, manifest, config)

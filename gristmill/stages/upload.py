@@ -11,8 +11,11 @@ from gristmill import ledger, places, progress, s3_client, storage
 from gristmill.config import PrepareConfig
 from gristmill.errors import VerificationError
 from gristmill.formats.base import Format, Packed
+from gristmill.formats.parquet_rows import ParquetRows
+from gristmill.packing.base import RowPacking
 from gristmill.recount import BLOCK_BYTES, block_digests, recount
 from gristmill.stages.generations import put
+from gristmill.stages.rows import RowFile, write_rows
 from gristmill.stages.vocabulary import tokenizer_record
 from gristmill.types import Artifact, Boundary, PlannedFile, PublishedFile, StageReport
 
@@ -38,7 +41,8 @@ def upload(
 
     def produce(folder: Path, key: str) -> StageReport:
         whole = _packed(file, format, packed, tokenizer)
-        parts = format.parts(whole, folder)
+        rows = _rows(folder / "rows", whole, format, config)
+        parts = [rows.path] if rows else format.parts(whole, folder)
         began, repeated = time.perf_counter(), s3_client.retries()
         artifact = put(name, parts, format.header(whole), config)
         transfer = {
@@ -54,7 +58,7 @@ def upload(
         made = {key: _written(folder / key, companions[path]) for key, path in beside.items()}
         progress.advance(0, artifact.nbytes)
         with output.fresh(name) as path:
-            published = _counted(generation, file, format, artifact, path, packed, tokenizer)
+            published = _counted(generation, file, format, artifact, path, packed, tokenizer, rows)
         return StageReport(
             stage="upload",
             shard=file.index,
@@ -64,10 +68,22 @@ def upload(
             tokens=published.tokens - published.eos,
             eos=published.eos,
             artifacts={"file": artifact, **made},
-            details={"file": published, "companions": beside, "transfer": transfer},
+            details={
+                "file": published,
+                "companions": beside,
+                "transfer": transfer,
+                "rows": rows.account if rows else None,
+            },
         )
 
     return ledger.run(config.execution.work, "upload", file.index, determined, produce)
+
+
+def _rows(path: Path, whole: Packed, format: Format, config: PrepareConfig) -> RowFile | None:
+    if not isinstance(format, ParquetRows):
+        return None
+    assert isinstance(config.packing, RowPacking), "checked with the configuration"
+    return write_rows(path, whole.ids, whole.lists, format, config.packing, whole.tokenizer)
 
 
 def _packed(file: PlannedFile, format: Format, packed: list[StageReport], tokenizer: StageReport) -> Packed:
@@ -100,18 +116,20 @@ def _counted(
     path: Path,
     packed: list[StageReport],
     tokenizer: StageReport,
+    made: RowFile | None,
 ) -> PublishedFile:
     record = tokenizer_record(tokenizer)
-    documents = sum(report.docs_out for report in packed)
-    boundaries = _boundaries(packed)
+    documents = made.documents if made else sum(report.docs_out for report in packed)
+    boundaries = made.boundaries if made else _boundaries(packed)
+    tokens = made.account["placed"] if made else file.tokens
     found = recount(
         format.blocks(path, format.dtype(record.vocab_size)),
         eot_id=format.eot_id(record),
         eot_side=format.eot,
         boundaries=boundaries,
     )
-    eos = sum(report.details["eos"] for report in packed)
-    expected = {"ids": file.tokens, "EOS": eos, "wrong boundaries": 0}
+    eos = documents if made else sum(report.details["eos"] for report in packed)
+    expected = {"ids": tokens, "EOS": eos, "wrong boundaries": 0}
     counted = {"ids": found.tokens, "EOS": found.eos, "wrong boundaries": len(found.boundaries_wrong)}
     if counted != expected:
         raise VerificationError(f"{artifact.uri}: counted {counted} in the published bytes, the reports say {expected}")

@@ -46,6 +46,20 @@ def race(count: int, contender: Any) -> list[Any]:
         return list(threads.map(run, range(count)))
 
 
+def test_a_part_of_an_object(any_bucket: Bucket):
+    """Readers of windows ask for a megabyte out of gigabytes; a short answer would shift every id after it."""
+    data = random.Random(2).randbytes((2 << 20) + 5)
+    any_bucket.put("x", data)
+    uri = f"{any_bucket.uri}/x"
+    for start, stop in ((0, 1), (7, 1 << 20), (1 << 20, 2 << 20), (len(data) - 1, len(data)), (0, len(data))):
+        assert b"".join(s3.blocks(uri, start, stop)) == data[start:stop]
+    for start, stop in ((len(data), len(data) + 1), (len(data) - 1, len(data) + 1)):
+        with pytest.raises(StorageError, match=r"/x: .*(has no byte|expected)"):
+            list(s3.blocks(uri, start, stop))
+    with pytest.raises(ConfigError, match="no such object"):
+        list(s3.blocks(f"{any_bucket.uri}/absent", 0, 1))
+
+
 def test_an_object_is_made_once_and_read_back_whole(any_bucket: Bucket, tmp_path: Path):
     uri, data = f"{any_bucket.uri}/out/shard.bin", random.Random(1).randbytes(3 << 20)
     (tmp_path / "shard").write_bytes(data)

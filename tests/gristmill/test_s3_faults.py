@@ -112,6 +112,7 @@ def test_a_body_that_is_always_cut_still_arrives(bucket: Bucket, tmp_path: Path)
     put(data, f"{bucket.uri}/x")
     with FaultProxy(bucket.server.endpoint, {"cut": 1.0}) as proxy, reached(proxy.endpoint):
         s3.download(f"{bucket.uri}/x", tmp_path / "x", nbytes=len(data), sha256=sha256(data))
+        assert b"".join(s3.blocks(f"{bucket.uri}/x", 1000, 500_000)) == data[1000:500_000]
         assert proxy.met["cut"] > 5
     assert (tmp_path / "x").read_bytes() == data
 

@@ -25,3 +25,13 @@ def test_windows_are_pieces_of_the_published_text(tmp_path: Path, text: str) -> 
     if len(text) > WINDOW_IDS:
         assert {len(piece) for piece in found} == {WINDOW_IDS}
         assert len(set(found)) > 1
+
+
+def test_windows_of_packed_rows(tmp_path: Path) -> None:
+    """The last thing that the command shows must not fail on files that are no raw ids."""
+    write_documents(tmp_path / "in" / "a.jsonl", ["one text " * 100])
+    packing = {"kind": "no_truncation", "length": 99}
+    config = request(tmp_path, packing=packing, formats=[{"kind": "parquet_rows"}])
+    serial.prepare(config)
+    output = Path(config.destination)
+    assert all(piece in "<|endoftext|>" + "one text " * 100 for piece in windows(output, read_manifest(output)))
