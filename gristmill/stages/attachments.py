@@ -44,7 +44,7 @@ def _documents(results: Results, config: PrepareConfig) -> dict[str, Content]:
             places.here(results.packed[number].artifacts["documents"]) for number in file.pieces
         ]
         for file in results.layout.files
-        if config.format(file.format).holds == "tokens"
+        if config.format(file.format).holds != "rows"
     }
 
 
