@@ -1,5 +1,6 @@
 """Parquet files of packed rows: ids, which of them to learn, and where documents end."""
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -26,11 +27,24 @@ class ParquetRows(Format):
 
     group: int = Field(256, ge=1, le=1 << 20, description="Rows in a row group, the least that is read at once.")
 
+    file_ids: int = Field(
+        1 << 26, ge=1 << 10, description="Ids that are packed together into a file, to the end of a document."
+    )
+
     def files(self, streams: dict[str, Stream], generation: int) -> list[OutputFile]:
         return [
-            OutputFile(path=file_name(f"{split}.parquet", generation), split=split, start=0, stop=stream.length)
+            OutputFile(path=file_name(f"{split}-{number:05d}.parquet", generation), split=split, start=start, stop=stop)
             for split, stream in streams.items()
+            for number, (start, stop) in enumerate(itertools.pairwise(self._edges(stream)))
         ]
+
+    def _edges(self, stream: Stream) -> list[int]:
+        """Document starts about ``file_ids`` apart; the rest after the last whole file belongs to it, since a short
+        file may make no row."""
+        found = [0]
+        for _ in range(stream.length // self.file_ids - 1):
+            found.append(stream.start_after(found[-1] + self.file_ids))
+        return [*dict.fromkeys([*(edge for edge in found if edge < stream.length), stream.length])]
 
     def blocks(self, path: Path, dtype: np.dtype) -> Iterator[np.ndarray]:
         """The ids without padding."""

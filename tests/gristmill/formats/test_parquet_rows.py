@@ -1,18 +1,26 @@
 """The format of packed rows: files, and content without padding."""
 
+import itertools
 from pathlib import Path
 
 import numpy as np
 import pytest
+from streams import Documents
 
 from gristmill.errors import ConfigError
-from gristmill.formats.base import OutputFile
 from gristmill.formats.parquet_rows import ParquetRows
 from gristmill.rows import RowGroup, write_groups
 
 
-def test_one_file_a_split() -> None:
-    assert ParquetRows().files({"train": 10}) == [OutputFile(path="train.parquet", split="train", start=0, stop=10)]
+def test_files_end_where_documents_do() -> None:
+    """A document that went on in the next file would be packed as two; a short last file may make no row."""
+    stream = Documents([range(700)] * 10, "prepend")
+    files = ParquetRows(file_ids=1024).files({"train": stream}, 1)
+    assert [(file.path, file.start, file.stop) for file in files] == [
+        (f"train-{number:05d}.parquet", *edges)
+        for number, edges in enumerate(itertools.pairwise([0, 1402, 2804, 4206, 5608, 7010]))
+    ]
+    assert len(ParquetRows().files({"train": stream}, 1)) == 1
 
 
 def test_padding_is_no_content(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def prepared(folder: Path, texts: list[str] = TEXTS, **packing: Any) -> PrepareC
 
 
 def groups(config: PrepareConfig) -> list[RowGroup]:
-    return list(read_groups(Path(config.destination) / "parquet_rows" / "train.parquet", U2))
+    return list(read_groups(Path(config.destination) / "parquet_rows" / "train-00000.parquet", U2))
 
 
 def stream(folder: Path) -> list[list[int]]:
@@ -72,12 +72,13 @@ def test_segments_are_documents(tmp_path: Path, kind: str) -> None:
 def test_a_later_generation_is_packed_by_itself(tmp_path: Path) -> None:
     """Published rows never change; input that is gone is named by its shard in the rows themselves."""
     config = prepared(tmp_path, kind="no_truncation")
-    before = (Path(config.destination) / "parquet_rows" / "train.parquet").read_bytes()
+    before = (Path(config.destination) / "parquet_rows" / "train-00000.parquet").read_bytes()
     (tmp_path / "in" / "a.jsonl").unlink()
     write_documents(tmp_path / "in" / "c.jsonl", ["new " * 9])
     manifest = serial.prepare(config)
-    assert [file.path for file in manifest.files] == ["parquet_rows/train.parquet", "parquet_rows/train-g00002.parquet"]
-    assert (Path(config.destination) / "parquet_rows" / "train.parquet").read_bytes() == before
+    names = ["train-00000.parquet", "train-00000-g00002.parquet"]
+    assert [file.path for file in manifest.files] == [f"parquet_rows/{name}" for name in names]
+    assert (Path(config.destination) / "parquet_rows" / "train-00000.parquet").read_bytes() == before
     assert manifest.generations[1].tombstones
     assert not verify(config.destination).problems
 
