@@ -93,6 +93,7 @@ def test_a_mixture_gives_the_bytes_of_the_library(tmp_path: Path) -> None:
     settings: dict[str, Any] = {
         "sources": [{"kind": "files", "name": name, "paths": [str(tmp_path / name)]} for name in ("web", "books")],
         "formats": [{"kind": "nanogpt"}, {"kind": "nanochat_text"}],
+        "split": {"fraction": 0.3},
         "mix": {"web": 0.4, "books": 0.6},
         "max_repetition": 2.5,
     }
@@ -102,7 +103,7 @@ def test_a_mixture_gives_the_bytes_of_the_library(tmp_path: Path) -> None:
     assert made.state.is_completed()
     assert made.bytes == tree(tmp_path / "serial" / "out")
     assert made.tasks({"mix"})["mix"].run_count == 1
-    (row,) = [row for row in json.loads(made.artifact("mix-report").data) if row["source"] == "books"]
+    (row,) = [row for row in json.loads(made.artifacts()["mix-report"]) if row["source"] == "books"]
     assert row["tokens"] == manifest.sources["books"]["train_tokens"]
 
 
