@@ -85,6 +85,28 @@ def test_every_kind_of_dedup_gives_the_bytes_of_the_library(tmp_path: Path) -> N
     assert made.tasks({"recall-00000", "find-spans-00000", *named})
 
 
+def test_a_mixture_gives_the_bytes_of_the_library(tmp_path: Path) -> None:
+    """One more task stands between tokenizing and packing, and both formats must pack what it says."""
+    texts = small_corpus(60)
+    for source, part in {"web": texts[:40], "books": texts[40:]}.items():
+        write_documents(tmp_path / source / "a.jsonl", part)
+    settings: dict[str, Any] = {
+        "sources": [{"kind": "files", "name": name, "paths": [str(tmp_path / name)]} for name in ("web", "books")],
+        "formats": [{"kind": "nanogpt"}, {"kind": "nanochat_text"}],
+        "split": {"fraction": 0.3},
+        "mix": {"web": 0.4, "books": 0.6},
+        "max_repetition": 2.5,
+    }
+    manifest = serial.prepare(asked(tmp_path, "serial", **settings))
+    assert manifest.totals["repeated_documents"] > 0 < manifest.dropped["not_mixed"]
+    made = Run(asked(tmp_path, "flow", **settings))
+    assert made.state.is_completed()
+    assert made.bytes == tree(tmp_path / "serial" / "out")
+    assert made.tasks({"mix"})["mix"].run_count == 1
+    (row,) = [row for row in json.loads(made.artifacts()["mix-report"]) if row["source"] == "books"]
+    assert row["tokens"] == manifest.sources["books"]["train_tokens"]
+
+
 @pytest.mark.parametrize("workers", [1, 5])
 def test_the_number_of_workers_changes_no_byte(folder: Path, workers: int) -> None:
     """A laptop and a cluster must make the same data set from the same configuration."""

@@ -227,7 +227,36 @@ OTHER = [
     {"on_bad_file": "quarantine"},
     {"on_removed": "tombstone"},
     {"sources": [{"kind": "files", "paths": ["x"]}]},
+    {"mix": {"stdlib_docs": 1.0}},
+    {"mix": {"stdlib_docs": 1.0}, "total_tokens": 1000},
+    {"mix": {"stdlib_docs": 1.0}, "max_repetition": 2.0},
+    {"mix": {"stdlib_docs": 1.0}, "max_repetition": {"stdlib_docs": 2.5}},
 ]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"mix": {"web": 1.0}}, "no share for stdlib_docs"),
+        ({"mix": {"stdlib_docs": 1.1}}, "mix.stdlib_docs: Input should be less than or equal to 1"),
+        ({"mix": {"stdlib_docs": float("nan")}}, "mix.stdlib_docs"),
+        ({"mix": {"stdlib_docs": 1.0}, "max_repetition": 0}, "max_repetition"),
+        ({"mix": {"stdlib_docs": 1.0}, "max_repetition": {"web": 2}}, "max_repetition: no source web"),
+        ({"mix": {"stdlib_docs": 1.0}, "total_tokens": 0}, "total_tokens"),
+        ({"total_tokens": 10}, "belong to mix"),
+    ],
+)
+def test_a_mixture_that_cannot_be_meant_is_refused(change: dict[str, Any], message: str) -> None:
+    """It is found before anything is read, not after a night of tokenizing."""
+    with pytest.raises(ConfigError, match=message):
+        parse(change)
+
+
+def test_a_mixture_is_set_from_the_command_line() -> None:
+    found = read(None, {"mix.stdlib_docs": 1.0, "max_repetition": 2.5, "total_tokens": 10})
+    assert found.mixture() == {"mix": {"stdlib_docs": 1.0}, "max_repetition": 2.5, "total_tokens": 10}
+    with pytest.raises(ConfigError, match="there is no 'web' to set"):
+        read(None, {"max_repetition.web": 2.0})
 
 
 @pytest.mark.parametrize("change", SAME, ids=str)

@@ -1,8 +1,8 @@
 """Which documents a source gives, for any number of tokens wanted."""
 
-import itertools
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -73,7 +73,7 @@ def test_a_smaller_total_takes_a_part_of_what_a_larger_one_takes(
     """A model trained on less must not have seen what one trained on more has not."""
     lengths, made = sizes(documents), pieces(documents, 11)
     several = [times(made, chosen(made, int(weight * lengths.sum()), 10**9)) for weight in sorted(weights)]
-    for smaller, larger in itertools.pairwise(several):
+    for smaller, larger in pairwise(several):
         assert (smaller <= larger).all()
 
 
