@@ -1,5 +1,6 @@
 """OLMo-core's data sets, against our parts; the settings are those that stand beside them."""
 
+import itertools
 import tempfile
 
 import numpy as np
@@ -22,7 +23,7 @@ for expected in data_sets():
         parts = [part for files in found for part in expected.parts(files, split)]
         for path, part in zip(paths, parts, strict=True):
             ends = np.cumsum([0, *map(len, part)]).tolist()
-            wanted = list(zip(ends, ends[1:], strict=False))
+            wanted = list(itertools.pairwise(ends))
             own = {"dtype": dtype.as_np_dtype(), "eos_token_id": expected.eot}
             assert list(iter_document_indices(path, use_array_if_local=True, **own)) == wanted
             assert list(iter_document_indices(path, use_array_if_local=False, **own)) == wanted

@@ -4,6 +4,8 @@ nanoGPT maps raw uint16; build-nanogpt calls ``numpy.load`` on files by the spli
 and the exact size; nanochat lists parquet files, the last one for validation, and deals row groups to ranks.
 """
 
+import itertools
+
 import numpy as np
 import pyarrow.parquet as pq
 from expected import data_sets, done, generations
@@ -40,7 +42,7 @@ for expected in data_sets():
         for files in generations(shards, expected):
             for path, part in zip(files, expected.parts(files, split), strict=True):
                 offsets, found = np.fromfile(path.with_suffix(".idx"), "<u8"), np.fromfile(path, kind)
-                assert [found[a:b].tolist() for a, b in zip(offsets, offsets[1:], strict=False)] == part
+                assert [found[a:b].tolist() for a, b in itertools.pairwise(offsets)] == part
                 documents += len(part)
     for number in (1, 2):
         folder = expected.output / "nanochat_text" / ("" if number == 1 else "g00002")

@@ -87,9 +87,7 @@ def make(folder: Path, vocab_size: int) -> None:
         serial.prepare(config)
         ids = [encoder.encode(text).ids for text in found]
         cut = held_out(len(found))
-        expected.append(
-            {"train": ids[cut:], "val": ids[:cut], "train_texts": found[cut:], "val_texts": found[:cut]}
-        )
+        expected.append({"train": ids[cut:], "val": ids[:cut], "train_texts": found[cut:], "val_texts": found[:cut]})
     assert verify(str(folder / "out")).problems == []
     about = {"vocab_size": vocab_size, "eot": vocab_size - 1, "length": LENGTH, "generations": expected}
     (folder / "expected.json").write_text(json.dumps(about))
