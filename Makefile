@@ -1,11 +1,12 @@
 # Everything works from a fresh clone: each target first sets up .venv from the committed lock.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup run test soak check lock clean
+.PHONY: help setup run test test-consumers soak check lock clean
 
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.set-up
+CONSUMERS := .consumers
 ARGS ?=
 # An interpreter to use instead of the newest one found: make setup PYTHON=/opt/python/bin/python3
 PYTHON ?=
@@ -16,7 +17,7 @@ FIND_PYTHON = for python in $(PYTHON) $(if $(PYTHON),,python3.13 python3.12 pyth
 	then python=$$("$$python" -c 'import sys; print(sys.executable)'); break; fi; python=; done
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 24
 
 setup: $(STAMP) ## install the locked dependencies and the project into .venv
 
@@ -28,6 +29,12 @@ test: setup ## run the tests (ARGS="tests/gristmill -k jsonl" for some of them)
 
 soak: setup ## try every fault on a small job, a quarter of an hour; the tables go into docs/reliability.md
 	PYTHONPATH=.:tests/support $(BIN)/python -m soak $(ARGS)
+
+test-consumers: setup $(CONSUMERS)/.set-up ## read what is written with the trainers' own code (fetches several GB)
+	@rm -rf $(CONSUMERS)/data
+	$(BIN)/python tests/consumers/prepare.py $(CONSUMERS)/data
+	@set -e; for script in tests/consumers/check_*.py; do \
+		$(CONSUMERS)/bin/python -W ignore $$script $(CONSUMERS)/data; done
 
 check: setup ## lint, format, types, import rules, spelling
 	$(BIN)/ruff check .
@@ -61,6 +68,17 @@ $(STAMP): requirements.lock pyproject.toml Makefile
 	$$install --no-deps --no-build-isolation -e .
 	@touch $@
 
+$(CONSUMERS)/.set-up: tests/consumers/requirements.txt tests/consumers/requirements-alone.txt
+	@set -e; rm -rf $(CONSUMERS); \
+	if command -v uv >/dev/null; then uv venv --quiet --python $(BIN)/python $(CONSUMERS); \
+		install="uv pip install --quiet --python $(CONSUMERS)/bin/python"; \
+	else $(BIN)/python -m venv $(CONSUMERS); \
+		install="$(CONSUMERS)/bin/python -m pip install --quiet --disable-pip-version-check"; \
+	fi; \
+	$$install -r tests/consumers/requirements.txt; \
+	$$install --no-deps -r tests/consumers/requirements-alone.txt
+	@touch $@
+
 # Pins that still satisfy pyproject.toml stay; ARGS=--upgrade renews them. The image's lock is the part that runs.
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 	--no-emit-index-url --no-emit-find-links pyproject.toml
@@ -70,5 +88,5 @@ lock: ## resolve pyproject.toml into requirements.lock and deployments/requireme
 	$(LOCK) --constraints requirements.lock --output-file deployments/requirements.lock
 
 clean: ## remove .venv and caches, never out/ or work/
-	rm -rf $(VENV) *.egg-info .hypothesis .pytest_cache .ruff_cache .mypy_cache .import_linter_cache
+	rm -rf $(VENV) $(CONSUMERS) *.egg-info .hypothesis .pytest_cache .ruff_cache .mypy_cache .import_linter_cache
 	find . -path ./.git -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -3,6 +3,7 @@
 from gristmill import ledger, places
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, NoSpaceError
+from gristmill.formats.base import Format
 from gristmill.places import Place
 from gristmill.stages import clean, fetch
 from gristmill.stages.generations import arrivals
@@ -13,6 +14,12 @@ EXPANSION = {".gz": 4, ".zst": 5, ".bz2": 5, ".xz": 6, ".parquet": 3}
 
 WORK_SHARE = 2.2
 """Work area per byte of text: two compressed copies of the text (0.4 each), tokens twice (0.7 each)."""
+
+SIDE_SHARE = 0.7
+"""Work area per byte of text for every further side of the end of text: its ids are packed once more."""
+
+TEXT_SHARE = 2.0
+"""The same for a format that holds text, which is grouped and packed uncompressed."""
 
 OUTPUT_SHARE = 0.75
 """Output per byte of text and format: 2 bytes an id at 2.8 bytes of text an id, the densest text measured."""
@@ -35,11 +42,21 @@ def plan(config: PrepareConfig) -> Plan:
         removed=arrived.removed,
         done=done(shards, config),
         text_bytes=text,
-        work_bytes=int(text * WORK_SHARE),
-        output_bytes=int(text * OUTPUT_SHARE * len(config.formats)),
+        work_bytes=int(text * _work_share(config)),
+        output_bytes=int(text * OUTPUT_SHARE * sum(_width(format) for format in config.formats)),
         work_free=work.free_bytes(),
         output_free=output.free_bytes(),
     )
+
+
+def _work_share(config: PrepareConfig) -> float:
+    sides = {format.eot for format in config.formats if format.holds == "tokens"}
+    return WORK_SHARE + SIDE_SHARE * max(0, len(sides) - 1) + TEXT_SHARE * config.holds_text
+
+
+def _width(format: Format) -> float:
+    """How much a format takes, against 2 bytes an id; text is compressed to less."""
+    return max(1.0, format.dtype(1 << 15).itemsize / 2)
 
 
 def listed(config: PrepareConfig) -> list[ShardRef]:
