@@ -10,7 +10,7 @@ import msgspec
 
 from gristmill import ledger, places
 from gristmill.config import PrepareConfig
-from gristmill.errors import ConfigError, OccupiedError, VerificationError
+from gristmill.errors import ConfigError, OccupiedError, StorageError, VerificationError
 from gristmill.manifest import MANIFEST, decoded, encoded, listed_files
 from gristmill.stages._contents import sha256_of
 from gristmill.types import Artifact, Manifest, ShardRef, SourceShard, StageReport, Value
@@ -18,6 +18,9 @@ from gristmill.types import Artifact, Manifest, ShardRef, SourceShard, StageRepo
 FINISHED = "manifests"
 UNFINISHED = "unfinished.json"
 """Says whose files lie in the output before a manifest lists them: a later run may replace those, and no others."""
+
+CLAIMS = 5
+"""How often to try: the claim of another run may be there, and gone when it is looked at."""
 
 REMEDY = "published files keep their rules: choose another dataset and --output, or build it beside with --rebuild"
 
@@ -95,6 +98,8 @@ def arrivals(listed: list[ShardRef], config: PrepareConfig) -> Arrivals:
     before = latest(config.destination)
     if before is None:
         _check_unpublished(config)
+        before = latest(config.destination)  # another run may have ended meanwhile
+    if before is None:
         return Arrivals(generation=1, shards=_numbered(listed, 0), removed=[])
     _check_same(before, config)
     known = {_place(row): row for row in before.source_shards}
@@ -164,24 +169,26 @@ def _check_same(before: Manifest, config: PrepareConfig) -> None:
 
 
 def _check_unpublished(config: PrepareConfig) -> None:
-    """Without a manifest, files may only be there from a run of this data set that was stopped."""
-    if claimed(config.destination) == config.dataset:
-        return
+    """Without a manifest, files may only be there from a run of this data set that was stopped or is at work: it claims
+    the output before its first file, and the manifest is there before the claim goes. So they are looked for in this
+    order."""
     place = places.at(config.destination)
-    for format in config.formats:
-        for found in place.names(format.kind()):
-            raise ConfigError(
-                f"{place.where(found)} belongs to no finished data set; remove it, or choose another --output"
-            )
+    found = [name for format in config.formats for name in place.names(format.kind())]
+    if found and claimed(config.destination) != config.dataset and latest(config.destination) is None:
+        raise ConfigError(
+            f"{place.where(found[0])} belongs to no finished data set; remove it, or choose another --output"
+        )
 
 
 def claimed(output: str) -> str:
     """The data set that is being made there; empty where none is."""
     place = places.at(output)
-    if not place.has(UNFINISHED):
-        return ""
     try:
         return msgspec.json.decode(place.read(UNFINISHED), type=_Claim).dataset
+    except (ConfigError, StorageError):
+        if place.has(UNFINISHED):
+            raise
+        return ""
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise VerificationError(f"{place.where(UNFINISHED)}: damaged ({error}); remove it") from None
 
@@ -189,12 +196,18 @@ def claimed(output: str) -> str:
 def claim(config: PrepareConfig) -> None:
     """Say in the output whose files come there. Raises ``ConfigError`` when another data set is being made there."""
     place = places.at(config.destination)
-    try:
-        place.publish(UNFINISHED, [], msgspec.json.encode(_Claim(dataset=config.dataset)))
-    except OccupiedError:
-        raise ConfigError(
-            f"{place.uri}: data set {claimed(config.destination)!r} is being made there; choose another --output"
-        ) from None
+    for left in reversed(range(CLAIMS)):
+        owner = claimed(config.destination)
+        if owner == config.dataset:
+            return
+        if owner:
+            raise ConfigError(f"{place.uri}: data set {owner!r} is being made there; choose another --output")
+        try:
+            place.publish(UNFINISHED, [], msgspec.json.encode(_Claim(dataset=config.dataset)))
+            return
+        except (OccupiedError, StorageError):
+            if not left:
+                raise
 
 
 def put(name: str, parts: list[Path], prefix: bytes, config: PrepareConfig) -> Artifact:

@@ -51,7 +51,7 @@ STORE_FAULTS: list[tuple[Fault, int]] = [
     (damage.in_work_files, 20),
     (races.two_at_once, 10),
 ]
-WHOLE = (disk.small_disk, lost.poison, unsteady.faults)
+WHOLE = (disk.small_disk, lost.poison, surroundings.variations, unsteady.faults)
 """Faults of which a share would be no trial."""
 COMMAND_FAULTS: list[tuple[CommandFault, int]] = [
     (lost.workers_killed, 20),
