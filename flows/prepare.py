@@ -17,7 +17,7 @@ from tasks.notify import tell_failure
 from tasks.pack import pack_pieces
 from tasks.plan import plan
 from tasks.publish import publish, stand
-from tasks.run import dated, running
+from tasks.run import dated, running, watched
 from tasks.server import with_server
 from tasks.tokenize import tokenize_shards
 from tasks.upload import upload_files
@@ -34,7 +34,7 @@ from tasks.upload import upload_files
 def prepare(config: PrepareConfig = PrepareConfig()) -> dict[str, object]:  # noqa: B008  a frozen value
     """Plan what is new, fetch and clean every shard, drop duplicates, tokenize, pack, upload, and publish the proof."""
     config = dated(config)
-    with running(config):
+    with running(config.execution), watched():
         planned = plan(config)
         if not planned.shards:
             return stand(planned, config)

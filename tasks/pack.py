@@ -6,7 +6,8 @@ from gristmill.config import PrepareConfig
 from gristmill.stages import pack as stage
 from gristmill.stages.layout import layout
 from gristmill.types import Layout, Piece, StageReport, Value
-from tasks.run import OPTIONS, Reports, all_done, in_worker, watch
+from tasks.run import OPTIONS, Reports, in_worker, watch
+from tasks.spread import all_done
 from tasks.tokenize import Tokenized
 
 

@@ -8,7 +8,8 @@ from gristmill.stages import tokenize as stage
 from gristmill.stages import vocabulary as vocabularies
 from gristmill.types import StageReport, Value
 from tasks.dedup import Deduplicated
-from tasks.run import OPTIONS, Reports, all_done, in_worker, watch
+from tasks.run import OPTIONS, Reports, in_worker, watch
+from tasks.spread import all_done
 
 
 class Tokenized(Value, frozen=True, kw_only=True):

@@ -7,7 +7,8 @@ from gristmill.stages import upload as stage
 from gristmill.types import PlannedFile, StageReport
 from tasks.limits import UPLOADS, limited
 from tasks.pack import Packed
-from tasks.run import OPTIONS, Reports, all_done, in_worker, watch
+from tasks.run import OPTIONS, Reports, in_worker, watch
+from tasks.spread import all_done
 from tasks.tokenize import Tokenized
 
 
