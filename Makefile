@@ -1,7 +1,7 @@
 # Everything works from a fresh clone: each target first sets up .venv from the committed lock.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup run test check lock clean
+.PHONY: help setup run test stack test-stack check lock clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -16,7 +16,7 @@ FIND_PYTHON = for python in $(PYTHON) $(if $(PYTHON),,python3.13 python3.12 pyth
 	then python=$$("$$python" -c 'import sys; print(sys.executable)'); break; fi; python=; done
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
 setup: $(STAMP) ## install the locked dependencies and the project into .venv
 
@@ -25,6 +25,12 @@ run: setup ## prepare a corpus with the default configuration (ARGS="CONFIG.yaml
 
 test: setup ## run the tests (ARGS="tests/gristmill -k jsonl" for some of them)
 	$(BIN)/python -m pytest $(ARGS)
+
+stack: setup ## start the services of docker-compose.yml without containers (needs PostgreSQL, Redis; settings from .env)
+	$(BIN)/python deployments/local_stack.py $(ARGS)
+
+test-stack: setup ## run a deployment on those services: S3 output, restarts in the middle, the pages in a browser
+	GRISTMILL_TEST_STACK=1 $(BIN)/python -m pytest tests/deployments/test_stack.py tests/deployments/test_form.py $(ARGS)
 
 check: setup ## lint, format, types, import rules, spelling
 	$(BIN)/ruff check .
@@ -64,7 +70,7 @@ LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hash
 
 lock: ## resolve pyproject.toml into requirements.lock and deployments/requirements.lock (needs uv)
 	$(LOCK) $(ARGS) --extra dev --output-file requirements.lock
-	$(LOCK) --constraints requirements.lock --output-file deployments/requirements.lock
+	$(LOCK) --extra server --constraints requirements.lock --output-file deployments/requirements.lock
 
 clean: ## remove .venv and caches, never out/ or work/
 	rm -rf $(VENV) *.egg-info .hypothesis .pytest_cache .ruff_cache .mypy_cache .import_linter_cache
