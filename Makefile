@@ -1,7 +1,7 @@
 # Everything works from a fresh clone: each target first sets up .venv from the committed lock.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup run test test-consumers soak check lock clean
+.PHONY: help setup run test test-consumers soak stack test-stack check lock clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -35,6 +35,12 @@ test-consumers: setup $(CONSUMERS)/.set-up ## read what is written with the trai
 	$(BIN)/python tests/consumers/prepare.py $(CONSUMERS)/data
 	@set -e; for script in tests/consumers/check_*.py; do \
 		$(CONSUMERS)/bin/python -W ignore $$script $(CONSUMERS)/data; done
+
+stack: setup ## start the services of docker-compose.yml without containers (needs PostgreSQL, Redis; settings from .env)
+	$(BIN)/python deployments/local_stack.py $(ARGS)
+
+test-stack: setup ## run a deployment on those services: S3 output, restarts in the middle, the pages in a browser
+	GRISTMILL_TEST_STACK=1 $(BIN)/python -m pytest tests/deployments/test_stack.py tests/deployments/test_form.py $(ARGS)
 
 check: setup ## lint, format, types, import rules, spelling
 	$(BIN)/ruff check .
@@ -85,7 +91,7 @@ LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hash
 
 lock: ## resolve pyproject.toml into requirements.lock and deployments/requirements.lock (needs uv)
 	$(LOCK) $(ARGS) --extra dev --output-file requirements.lock
-	$(LOCK) --constraints requirements.lock --output-file deployments/requirements.lock
+	$(LOCK) --extra server --constraints requirements.lock --output-file deployments/requirements.lock
 
 clean: ## remove .venv and caches, never out/ or work/
 	rm -rf $(VENV) $(CONSUMERS) *.egg-info .hypothesis .pytest_cache .ruff_cache .mypy_cache .import_linter_cache

@@ -22,7 +22,7 @@ from tasks.ingest import ingest
 from tasks.notify import tell_failure
 from tasks.plan import plan
 from tasks.publish import publish, stand
-from tasks.run import dated, running
+from tasks.run import dated, running, watched
 from tasks.server import with_server
 from tasks.tokenize import tokenize_shards
 
@@ -38,7 +38,7 @@ from tasks.tokenize import tokenize_shards
 def prepare(config: PrepareConfig = PrepareConfig()) -> dict[str, object]:  # noqa: B008  a frozen value
     """Plan what is new, fetch and clean every shard, drop duplicates, tokenize, deliver, and publish the proof."""
     config = dated(config)
-    with running(config):
+    with running(config.execution), watched():
         config = rehearsed(config)
         planned = plan(config)
         if not planned.shards:

@@ -19,7 +19,7 @@ from gristmill.stages.rehearse import rehearsed
 from tasks.dedup import drop_duplicates
 from tasks.ingest import ingest
 from tasks.plan import plan
-from tasks.run import dated, running
+from tasks.run import dated, running, watched
 from tasks.server import with_server
 from tasks.train import publish_tokenizer, train_on
 
@@ -28,7 +28,7 @@ from tasks.train import publish_tokenizer, train_on
 def train_tokenizer(config: PrepareConfig = PrepareConfig()) -> dict[str, object]:  # noqa: B008  a frozen value
     """Plan the input, fetch and clean every shard, drop duplicates, train on what is kept, publish the tokenizer."""
     config = dated(config)
-    with running(config):
+    with running(config.execution), watched():
         config = rehearsed(config)
         planned = plan(config)
         ingested = ingest(planned, config)

@@ -83,11 +83,11 @@ def _run(
         if listener is not None and "progress" in event:
             listener(*event["progress"])
         if announced is not None and "announced" in event:
-            announced(_typed(event["announced"], StageReport))
+            announced(typed(event["announced"], StageReport))
 
     request = {"function": f"{function.__module__}:{function.__qualname__}", "arguments": arguments}
     try:
-        answer = child.ask(msgspec.json.encode(request, enc_hook=_plain), hear, seconds)
+        answer = child.ask(msgspec.json.encode(request, enc_hook=plain), hear, seconds)
     except BaseException:
         _pool.drop(child)
         if _pool.stopped:
@@ -96,7 +96,7 @@ def _run(
     _pool.give_back(child)
     if "error" in answer:
         raise _raised(answer["error"])
-    return typing.cast(Result, _typed(answer["result"], typing.get_type_hints(function)["return"]))
+    return typing.cast(Result, typed(answer["result"], typing.get_type_hints(function)["return"]))
 
 
 def stop() -> None:
@@ -225,13 +225,15 @@ class _Pool:
 _pool = _Pool()
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Settings as JSON-able values, for ``msgspec.json.encode``."""
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     raise TypeError(f"{type(value).__name__} cannot be sent to a worker process")
 
 
-def _typed(value: Any, hint: Any) -> Any:
+def typed(value: Any, hint: Any) -> Any:
+    """What was sent as JSON as the type that a function asks for."""
     if isinstance(hint, type) and issubclass(hint, BaseModel):
         return hint.model_validate(value)
     return msgspec.convert(value, hint)
@@ -262,7 +264,7 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
     for line in _lines_until_orphaned(requests):
         progress.listen(progressed, announced)
         try:
-            last = msgspec.json.encode({"result": _perform(msgspec.json.decode(line))}, enc_hook=_plain)
+            last = msgspec.json.encode({"result": _perform(msgspec.json.decode(line))}, enc_hook=plain)
         except Exception as error:
             last = msgspec.json.encode({"error": _described(error)})
         progress.listen(None)
@@ -295,7 +297,7 @@ def _perform(request: dict[str, Any]) -> Any:
     module, _, name = request["function"].partition(":")
     function = getattr(importlib.import_module(module), name)
     hints = typing.get_type_hints(function)
-    return function(**{key: _typed(value, hints[key]) for key, value in request["arguments"].items()})
+    return function(**{key: typed(value, hints[key]) for key, value in request["arguments"].items()})
 
 
 def _described(error: Exception) -> dict[str, str]:

@@ -13,7 +13,8 @@ from gristmill.stages import sign as signing
 from gristmill.stages.records import priorities_of, ranks_of
 from gristmill.types import Search, StageReport, Value
 from tasks.ingest import Ingested
-from tasks.run import OPTIONS, Reports, all_done, in_worker, watch
+from tasks.run import OPTIONS, Reports, in_worker, watch
+from tasks.spread import all_done
 
 MOST_NAMED = 64
 """Pieces a task run of ``name``: a second of work."""

@@ -8,7 +8,8 @@ from gristmill.config import PrepareConfig
 from gristmill.stages.layout import layout
 from gristmill.types import Layout, Piece, PlannedFile, StageReport, Value
 from tasks.pack import pack
-from tasks.run import OPTIONS, Reports, all_done, watch
+from tasks.run import OPTIONS, Call, Reports, watch
+from tasks.spread import all_done, is_batched
 from tasks.tokenize import Tokenized
 from tasks.upload import upload
 
@@ -41,6 +42,18 @@ class Packing:
         return Reports(reports=[self._packed[number] for number in file.pieces])
 
 
+def pack_call(piece: Piece, tokenized: Tokenized, config: PrepareConfig) -> Call:
+    """What ``pack`` needs for a piece: ids, or text for a format that holds that."""
+    held = tokenized.texts if config.format(piece.format).holds == "text" else tokenized.shards
+    return {
+        "piece": piece,
+        "tokenized": Reports(reports=held),
+        "tokenizer": tokenized.tokenizer,
+        "mixed": tokenized.mixed,
+        "config": config,
+    }
+
+
 @task(name="deliver", task_run_name="deliver-piece-{piece.index:05d}", tags={"deliver"}, **{**OPTIONS, "retries": 0})
 def deliver_piece(
     piece: Piece, packing: Packing, tokenized: Tokenized, config: PrepareConfig
@@ -48,10 +61,7 @@ def deliver_piece(
     """Pack one piece; after the last one of a file, upload it. Both are task runs of their own with their own
     retries."""
     retries = config.execution.retries
-    held = tokenized.texts if config.format(piece.format).holds == "text" else tokenized.shards
-    packed = pack.with_options(retries=retries)(
-        piece, Reports(reports=held), tokenized.tokenizer, tokenized.mixed, config
-    )
+    packed = pack.with_options(retries=retries)(**pack_call(piece, tokenized, config))
     file = packing.completed(piece, packed)
     if file is None:
         return {"packed": packed}
@@ -67,11 +77,33 @@ def deliver(tokenized: Tokenized, config: PrepareConfig) -> Delivered:
     )
     watch.board.begin("pack", len(planned.pieces))
     watch.board.begin("upload", len(planned.files))
+    way = deliver_in_turn if is_batched(len(planned.pieces), config) else deliver_as_packed
+    pieces, uploaded = way(planned, tokenized, config)
+    return Delivered(layout=planned, pieces=pieces, uploaded=sorted(uploaded, key=lambda report: report.shard))
+
+
+def deliver_as_packed(
+    planned: Layout, tokenized: Tokenized, config: PrepareConfig
+) -> tuple[list[StageReport], list[StageReport]]:
+    """The packed pieces and the uploaded files; a file is uploaded while others are packed."""
     common = {"packing": Packing(planned), "tokenized": tokenized, "config": config}
     done = all_done(deliver_piece, [{"piece": piece, **common} for piece in planned.pieces], config)
-    uploaded = [reports["uploaded"] for reports in done if "uploaded" in reports]
-    return Delivered(
-        layout=planned,
-        pieces=[reports["packed"] for reports in done],
-        uploaded=sorted(uploaded, key=lambda report: report.shard),
-    )
+    return [reports["packed"] for reports in done], [reports["uploaded"] for reports in done if "uploaded" in reports]
+
+
+def deliver_in_turn(
+    planned: Layout, tokenized: Tokenized, config: PrepareConfig
+) -> tuple[list[StageReport], list[StageReport]]:
+    """The same in batches, which may be on other machines: all pieces, then all files."""
+    common = {"tokenizer": tokenized.tokenizer, "config": config}
+    packed = all_done(pack, [pack_call(piece, tokenized, config) for piece in planned.pieces], config)
+    files = [
+        {
+            "generation": tokenized.generation,
+            "file": file,
+            "packed": Reports(reports=[packed[number] for number in file.pieces]),
+            **common,
+        }
+        for file in planned.files
+    ]
+    return packed, all_done(upload, files, config)

@@ -12,7 +12,9 @@ from tasks.run import OPTIONS, in_worker
 
 
 @task(name="fetch", task_run_name="fetch-{shard.name}", tags={"fetch"}, **OPTIONS)
-def fetch(shard: ShardRef, config: PrepareConfig, announced: Callable[[StageReport], None]) -> StageReport:
+def fetch(
+    shard: ShardRef, config: PrepareConfig, announced: Callable[[StageReport], None] | None = None
+) -> StageReport:
     """Read a shard, quarantine what cannot be used; ``announced`` hears of each piece but the last when it is there."""
     with limited(DOWNLOADS, shard.uri):
         return in_worker("fetch", stage.fetch, config, downloading=shard, announced=announced, shard=shard)

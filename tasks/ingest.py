@@ -11,8 +11,9 @@ from gristmill.stages.fetch import check_quarantined, check_usable
 from gristmill.types import Plan, ShardRef, StageReport, Value, part_name
 from tasks.clean import clean
 from tasks.fetch import fetch
-from tasks.run import OPTIONS, Crew, raise_failed, watch
+from tasks.run import OPTIONS, Crew, watch
 from tasks.sign import sign
+from tasks.spread import each, is_batched, raise_failed
 
 
 class Ingested(Value, frozen=True, kw_only=True):
@@ -58,15 +59,45 @@ def clean_and_sign(shard: ShardRef, fetched: StageReport, piece: int, config: Pr
     return {"cleaned": cleaned, "signed": sign.with_options(retries=retries)(shard, cleaned, config)}
 
 
+@task(name="ingest", task_run_name="ingest", tags={"ingest"}, **OPTIONS)
+def ingest_in_batch(shard: ShardRef, fetched: StageReport, piece: int, config: PrepareConfig) -> dict[str, StageReport]:
+    """``ingest_piece`` without task runs of its own, for many shards or another machine."""
+    cleaned = clean.fn(shard, fetched, piece, config)
+    return {"cleaned": cleaned, "signed": sign.fn(shard, cleaned, config)}
+
+
+def ingest_batched(shards: list[ShardRef], config: PrepareConfig) -> dict[str, Any]:
+    """Reports or exceptions by name, as the crew has them: all shards are fetched, then all pieces are worked on."""
+    fetched = each(fetch, [{"shard": shard, "config": config} for shard in shards], config)
+    outcomes: dict[str, Any] = {}
+    calls: dict[str, dict[str, Any]] = {}
+    for shard, report in zip(shards, fetched, strict=True):
+        if isinstance(report, BaseException):
+            outcomes[shard.name] = report
+            continue
+        for piece, name in enumerate(_pieces(report)):
+            calls[name] = {"shard": shard, "fetched": report, "piece": piece, "config": config}
+    for stage in ("clean", "sign"):
+        watch.board.extend(stage, len(calls) - len(shards))
+    for name, result in zip(calls, each(ingest_in_batch, [*calls.values()], config), strict=True):
+        outcomes[name] = result if isinstance(result, BaseException) else {"fetched": calls[name]["fetched"], **result}
+    return outcomes
+
+
+def ingest_as_read(shards: list[ShardRef], config: PrepareConfig) -> dict[str, Any]:
+    """Reports or exceptions by name: the pieces of a big shard are worked on while the rest of it is read."""
+    crew = Crew(config)
+    for shard in shards:
+        crew.ask(shard.name, ingest_shard, {"shard": shard, "crew": crew, "config": config})
+    return crew.outcomes()
+
+
 def ingest(plan: Plan, config: PrepareConfig) -> Ingested:
     """Fan out over the input shards and the pieces of the big ones. All shards are tried before one that cannot be used
     stops the run or, with ``on_bad_file: quarantine``, is left out by name, its pieces with it."""
     for stage in ("fetch", "clean", "sign"):
         watch.board.begin(stage, len(plan.shards))
-    crew = Crew(config)
-    for shard in plan.shards:
-        crew.ask(shard.name, ingest_shard, {"shard": shard, "crew": crew, "config": config})
-    outcomes = crew.outcomes()
+    outcomes = (ingest_batched if is_batched(len(plan.shards), config) else ingest_as_read)(plan.shards, config)
     failed = _unusable(plan, outcomes) if config.on_bad_file == "quarantine" else {}
     used = [shard.name for shard in plan.shards if shard.index not in failed]
     raise_failed([outcomes[name] for name in used])

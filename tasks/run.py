@@ -50,11 +50,21 @@ PROGRESS_SECONDS = 1.0
 """Between updates of the progress artifact. One takes 30 ms, and seconds where the server is busy."""
 
 
+class Unwatched(Board):
+    """The board of a process that works for a flow in another one, which counts what it gets back."""
+
+    def advance(self, stage: str, documents: int, nbytes: int) -> None:
+        """Nobody sees it."""
+
+    def finish(self, stage: str, *, reused: int = 0, failed: int = 0, tokens: int = 0, quarantined: int = 0) -> None:
+        """Nobody sees it."""
+
+
 class Watch:
     """The board of the current run and its progress artifact."""
 
     def __init__(self) -> None:
-        self.board = Board()
+        self.board: Board = Unwatched()
         self._artifact: UUID | None = None
 
     @contextmanager
@@ -218,40 +228,6 @@ class Crew:
         return futures
 
 
-def each(task: Task[..., Any], calls: list[Call], config: PrepareConfig) -> list[Any]:
-    """One task run per call; results or exceptions in the order of ``calls``, once all are done."""
-    crew = Crew(config)
-    for number, call in enumerate(calls):
-        crew.ask(f"{task.name}-{number:05d}", task, call)
-    return list(crew.outcomes().values())
-
-
-def at_once(calls: dict[Task[..., Any], Call], config: PrepareConfig) -> list[Any]:
-    """The results of different tasks that need not wait for each other, as ``all_done``."""
-    crew = Crew(config)
-    for task, call in calls.items():
-        crew.ask(task.name, task, call)
-    results = list(crew.outcomes().values())
-    raise_failed(results)
-    return results
-
-
-def all_done(task: Task[..., Any], calls: list[Call], config: PrepareConfig) -> list[Any]:
-    """The results of ``each``; raises the first failure after all have been tried."""
-    results = each(task, calls, config)
-    raise_failed(results)
-    return results
-
-
-def raise_failed(results: list[Any]) -> None:
-    """Raise the first exception among results; the others are named in a note."""
-    failures = [result for result in results if isinstance(result, BaseException)]
-    if failures:
-        for other in failures[1:]:
-            failures[0].add_note(f"also failed: {other}")
-        raise failures[0]
-
-
 def dated(config: PrepareConfig) -> PrepareConfig:
     """``{date}`` in the output is the day for which the run was scheduled, so that a late retry keeps its place."""
     return config.dated(flow_run.scheduled_start_time.astimezone().date())
@@ -264,18 +240,24 @@ def name_run(name: str, config: PrepareConfig) -> None:
 
 
 @contextmanager
-def running(config: PrepareConfig) -> Iterator[None]:
-    """Around the body of a flow: the board is shown, and no worker process outlives it."""
+def running(execution: Execution) -> Iterator[None]:
+    """Around the body of a flow: work may begin, and no worker process outlives it."""
     global slots
-    slots = Slots(config.execution)
-    config.execution.apply()
+    slots = Slots(execution)
+    execution.apply()
     existing.cache_clear()
     workers.start()
     try:
-        with watch.following():
-            yield
+        yield
     except BaseException:
         workers.stop()
         raise
     finally:
         workers.close()
+
+
+@contextmanager
+def watched() -> Iterator[None]:
+    """Around the body of a flow that people watch: the board is shown, and its progress artifact kept."""
+    with watch.following():
+        yield

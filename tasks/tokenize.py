@@ -10,7 +10,8 @@ from gristmill.stages import vocabulary as vocabularies
 from gristmill.types import StageReport, Value
 from tasks.dedup import Deduplicated
 from tasks.mix import mix
-from tasks.run import OPTIONS, Reports, all_done, at_once, in_worker, watch
+from tasks.run import OPTIONS, Reports, in_worker, watch
+from tasks.spread import all_done, at_once
 
 
 class Tokenized(Value, frozen=True, kw_only=True):

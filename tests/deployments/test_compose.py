@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+from prefect_redis.client import RedisMessagingSettings
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPOSE = ROOT / "docker-compose.yml"
@@ -55,7 +56,7 @@ def test_no_secret_has_a_usable_default(services: dict[str, dict[str, Any]]) -> 
         for name, value in settings.get("environment", {}).items()
         if re.search("PASSWORD|SECRET|ACCESS_KEY|AUTH", name)
     }
-    assert {service for service, _ in secrets} == {*services}
+    assert {service for service, _ in secrets} == {*services} - {"redis"}
     for place, value in secrets.items():
         assert REQUIRED.fullmatch(value), f"{place} must come from .env and be required"
     example = dict(re.findall(r"^(\w+)=(.*)$", (ROOT / ".env.example").read_text(), re.MULTILINE))
@@ -77,6 +78,14 @@ def test_only_the_worker_reaches_the_object_store(services: dict[str, dict[str, 
         "object-store",
     ]
     assert "-master.telemetry=false" in services["object-store"]["command"]
+
+
+def test_nothing_that_has_no_password_is_reached_from_outside(services: dict[str, dict[str, Any]]) -> None:
+    """Whoever reaches Redis reads every event and may send false ones."""
+    networks = yaml.safe_load(COMPOSE.read_text())["networks"]
+    assert services["redis"]["networks"] == services["postgres"]["networks"] == ["database"]
+    assert networks["database"] == {"internal": True}
+    assert "ports" not in services["redis"]
 
 
 def test_what_is_waited_for_exists(services: dict[str, dict[str, Any]]) -> None:
@@ -111,8 +120,9 @@ def test_every_prefect_setting_is_one_that_prefect_reads(services: dict[str, dic
         check=True,
     ).stdout
     read = set(re.findall(r"^(\w+)='.*'? ?\(from env\)", shown, re.MULTILINE))
+    redis = {f"PREFECT_REDIS_MESSAGING_{name.upper()}" for name in RedisMessagingSettings.model_fields}
     assert len(used) > 10
-    assert read >= used.keys()
+    assert read | redis >= used.keys()
 
 
 def locked(path: Path) -> dict[str, str]:

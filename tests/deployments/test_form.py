@@ -29,7 +29,7 @@ def test_the_form_starts_a_run_that_can_be_watched(stack: Stack, small_corpus: P
         shoot(page, "run")
         page.get_by_role("tab", name="Artifacts").click()
         page.get_by_text("corpus-report").first.click()
-        page.get_by_text("from-the-form").first.wait_for()
+        page.get_by_text("60 documents").or_(page.get_by_role("heading", name="from-the-form")).first.wait_for()
         shoot(page, "report")
     sent = run["parameters"]["config"]
     assert PrepareConfig.model_validate(sent).sources[0].kind() == "files"

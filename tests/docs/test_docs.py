@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import stack
 import yaml
 from pydantic_core import to_jsonable_python
 
 from gristmill import config
 from gristmill.cleaning.base import Cleaner
 from gristmill.plugins import find, kinds
+from tasks import limits
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -25,7 +27,7 @@ def configurations() -> list[Any]:
     for page in PAGES:
         for number, block in enumerate(BLOCK.findall(page.read_text(encoding="utf-8"))):
             document = yaml.safe_load(block)
-            if isinstance(document, dict) and {"dataset", "sources", "cleaning", "dedup"} & set(document):
+            if isinstance(document, dict) and {"dataset", "sources", "cleaning", "dedup", "execution"} & set(document):
                 found.append(pytest.param(document, id=f"{page.stem}-{number}"))
     return found
 
@@ -103,3 +105,23 @@ def test_files_that_are_named_exist(page: Path) -> None:
     missing = [name for name in scripts if not (ROOT / name).is_file()]
     missing += [link for link in links if not (page.parent / link).exists()]
     assert not missing
+
+
+def test_the_page_on_operating_has_the_commands_that_tests_run() -> None:
+    """A command that only the page has is never tried; one that only the tests have is never found."""
+    page = (ROOT / "docs" / "operate.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^    prefect (.*)$", page, re.MULTILINE)
+    assert " ".join(stack.DEPLOY) in commands
+    assert " ".join(["work-pool", "create", *stack.POOL]) in commands
+    compose = (ROOT / "docker-compose.yml").read_text()
+    for name in re.findall(r"prefect gcl create (\S+)", page):
+        assert name in (limits.UPLOADS, limits.DOWNLOADS)
+        assert name in compose
+    for image in re.findall(r"\]\((images/[^)]+)\)", page):
+        assert (ROOT / "docs" / image).is_file()
+    deployments = yaml.safe_load((ROOT / "deployments" / "prefect.yaml").read_text())["deployments"]
+    assert [row for row in re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE)] == [
+        name
+        for name in ("prepare", "nightly", "rehearse", "verify-weekly", "batch")
+        if name in {deployment["name"] for deployment in deployments}
+    ]

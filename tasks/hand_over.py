@@ -1,0 +1,125 @@
+"""hand_over: batches as runs of the deployment `batch`, for the workers of a work pool on any machine.
+
+Orders and results travel through the work area: a server would keep every parameter of every run.
+"""
+
+import typing
+from functools import partial
+from threading import Event
+from typing import Any
+
+import msgspec
+from prefect import task
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.objects import FlowRun
+from prefect.deployments import run_deployment
+from prefect.states import Cancelling
+from prefect.task_runners import ThreadPoolTaskRunner
+
+from gristmill import places, workers
+from gristmill.errors import StorageError
+from gristmill.execution import Execution
+from gristmill.ledger import fingerprint
+from tasks.batches import Batch, Failure, check_mark, task_at
+from tasks.run import OPTIONS
+
+DEPLOYMENT = "batch/batch"
+ORDER, RESULTS = "order.json", "results.json"
+AT_ONCE = 64
+"""Child runs under way; each takes a thread here, and 5 s of the server and its worker to start."""
+
+LOOK_SECONDS = 2.0
+"""Between two looks at a child run."""
+
+
+def in_pool(given: list[Batch], execution: Execution) -> list[Any]:
+    """Results of the batches, in order; an exception for one whose run failed too often. Whatever interrupts the wait
+    cancels the runs under way."""
+    stop = Event()
+    tried = hand_over.with_options(retries=execution.retries)
+    with ThreadPoolTaskRunner(max_workers=min(AT_ONCE, len(given))) as runner:
+        try:
+            futures = [runner.submit(task=tried, parameters={"batch": batch, "stop": stop}) for batch in given]
+            return [future.result(raise_on_failure=False) for future in futures]
+        except BaseException:
+            stop.set()  # before the runner is left, which waits for its threads
+            raise
+
+
+@task(name="hand-over", task_run_name="hand-over-{batch.name}", tags={"batch"}, **OPTIONS)
+def hand_over(batch: Batch, stop: Event) -> list[Any]:
+    """Have a batch worked off by a run of its own, and read its results from the work area."""
+    execution: Execution = batch.calls[0]["config"].execution
+    place, name = written(batch, execution)
+    run = run_deployment(
+        execution.address or DEPLOYMENT,
+        parameters={"order": name, "execution": execution.model_dump(mode="json")},
+        flow_run_name=batch.name,
+        timeout=0,  # we look ourselves, and cancel it when we are stopped
+    )
+    ended = followed(typing.cast(FlowRun, run), stop)
+    state = ended.state
+    if state is None or not state.is_completed():
+        raise StorageError(f"{batch.name}: its run {ended.name} did not complete: {state}")
+    return results_in(place.read(f"{name}/{RESULTS}"), batch.task)
+
+
+def written(batch: Batch, execution: Execution) -> tuple[places.Place, str]:
+    """Put an order into the work area, unless it is there since an earlier try; returns the place and its name.
+
+    What all calls have in common stands there once.
+    """
+    first = batch.calls[0]
+    common = {key for key in first if all(call[key] is first[key] for call in batch.calls)}
+    order = {
+        "task": batch.task,
+        "mark": batch.mark,
+        "common": {key: first[key] for key in common},
+        "calls": [{key: value for key, value in call.items() if key not in common} for call in batch.calls],
+    }
+    data = msgspec.json.encode(order, enc_hook=workers.plain)
+    place = places.at(execution.work)
+    name = f"orders/{fingerprint('order', {'data': data.decode()})}"
+    place.swap(f"{name}/{ORDER}", data, data if place.has(f"{name}/{ORDER}") else None)
+    return place, name
+
+
+def followed(run: FlowRun, stop: Event) -> FlowRun:
+    """The run once it has ended; it is cancelled when ``stop`` is set."""
+    with get_client(sync_client=True) as client:
+        while not (found := client.read_flow_run(run.id)).state or not found.state.is_final():
+            if stop.wait(LOOK_SECONDS):
+                client.set_flow_run_state(run.id, Cancelling())
+                raise StorageError(f"{run.name} was cancelled")
+        return found
+
+
+def read_order(name: str, execution: Execution) -> tuple[str, list[dict[str, Any]]]:
+    """The task and the calls of an order, typed as the task asks for them. Raises ``ConfigError`` where this machine
+    has another work area than the run."""
+    execution.apply()
+    place = places.at(execution.work)
+    check_mark(place.where(f"{name}/{ORDER}"))
+    order = msgspec.json.decode(place.read(f"{name}/{ORDER}"))
+    hints = typing.get_type_hints(task_at(order["task"]).fn)
+    common = {key: workers.typed(value, hints[key]) for key, value in order["common"].items()}
+    own = [{key: workers.typed(value, hints[key]) for key, value in call.items()} for call in order["calls"]]
+    return order["task"], [{**common, **call} for call in own]
+
+
+def file_results(results: list[Any], name: str, execution: Execution) -> None:
+    """Leave the results of an order for the run that gave it."""
+    lines = [{"bad": result} if isinstance(result, Failure) else {"good": result} for result in results]
+    place = places.at(execution.work)
+    path = f"{name}/{RESULTS}"
+    place.swap(path, msgspec.json.encode(lines), place.read(path) if place.has(path) else None)
+
+
+def results_in(data: bytes, address: str) -> list[Any]:
+    """What ``file_results`` left, typed as the task returns it."""
+    hint = typing.get_type_hints(task_at(address).fn)["return"]
+    typed = partial(workers.typed, hint=hint)
+    return [
+        typed(line["good"]) if "good" in line else msgspec.convert(line["bad"], Failure)
+        for line in msgspec.json.decode(data)
+    ]
