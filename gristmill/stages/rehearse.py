@@ -37,6 +37,7 @@ def rehearsed(config: PrepareConfig) -> PrepareConfig:
     sampled = {
         "sources": [source.thinned(share) for source in config.sources],
         "rehearse": asked.model_copy(update={"share": share}),
+        "total_tokens": config.total_tokens and max(1, round(config.total_tokens * share)),
     }
     return config.model_copy(update=sampled).beside(REHEARSAL)
 
@@ -80,6 +81,7 @@ def _worked(results: Results) -> list[StageReport]:
         results.tokenizer,
         *results.tokenized,
         *results.texts,
+        *([results.mixed] if results.mixed else []),
         *results.packed,
     ]
 
