@@ -137,7 +137,6 @@ def _train(report: StageReport, buckets: int) -> Iterator[pa.RecordBatch]:
         for number in range(reader.num_record_batches):
             batch = reader.get_batch(number)
             yield batch.slice(int(np.searchsorted(batch.column("bucket").to_numpy(), buckets)))
-            progress.advance(len(batch), batch.nbytes)
 
 
 def _documents(
@@ -169,6 +168,7 @@ class _Part:
             bucket, key, row, ids = (batch.column(name).to_numpy() for name in ("bucket", "key", "row", "length"))
             chosen = choice.cut.chosen(key, place, row)
             if lengths is not None:
+                progress.advance(len(batch), batch.nbytes)
                 self._characters += [int(lengths[row].sum()), int(lengths[row[chosen]].sum())]
             for number, start in zip(*np.unique(bucket, return_index=True), strict=True):
                 here = slice(start, start + int(np.searchsorted(bucket[start:], number, "right")))
