@@ -49,7 +49,7 @@ def main() -> None:
             time.sleep(10)  # events are stored in batches
             after = database.stat().st_size if database.exists() else 0
             print(
-                f"{count:,} task runs: {1000 * wall / count:.1f} ms each, {1000 * busy / count:.1f} ms CPU in the flow, "
+                f"{count:,} task runs: {1000 * wall / count:.1f} ms each, {1000 * busy / count:.1f} ms CPU here, "
                 f"{(after - before) / count / 1000:.1f} kB of database",
                 flush=True,
             )
