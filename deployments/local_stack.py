@@ -22,6 +22,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+import psutil
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -80,14 +81,18 @@ class Stack:
             time.sleep(0.2)
 
     def stop(self, name: str, number: int = signal.SIGTERM) -> None:
-        """End a service and what it started."""
+        """End a service and what it started, runs included: as when its container ends."""
         process = self.processes.pop(name)
+        started = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
         for sent in (number, signal.SIGKILL):
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, sent)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(timeout=STOP_SECONDS)
-                return
+                break
+        for left in started:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                left.kill()
 
     def down(self) -> None:
         """End all, the last one first."""
