@@ -12,7 +12,7 @@ from gristmill.plugins import kinds
 TEXTS = [f"document {number} " + "word " * (number % 17 + 3) for number in range(120)]
 
 
-@pytest.mark.parametrize("kind", kinds("formats"))
+@pytest.mark.parametrize("kind", sorted(set(kinds("formats")) - {"parquet_rows"}))  # rows have no documents in order
 def test_documents_are_the_same_in_every_format(tmp_path: Path, kind: str) -> None:
     """A header, an index before the ids, prepended ends of text, compressed blocks, bytes of text instead of ids."""
     write_documents(tmp_path / "in" / "a.jsonl", TEXTS)

@@ -80,6 +80,13 @@ class Bucket:
         self.put("first", b"x")
         self.client.delete_object(Bucket=self.name, Key="first")
 
+    def remove(self) -> None:
+        """All of it: SeaweedFS keeps volumes for every bucket, and the disk has room for so many."""
+        for page in self.client.get_paginator("list_objects_v2").paginate(Bucket=self.name):
+            for entry in page.get("Contents", []):
+                self.client.delete_object(Bucket=self.name, Key=entry["Key"])
+        self.client.delete_bucket(Bucket=self.name)
+
     def put(self, key: str, data: bytes | str) -> None:
         self.client.put_object(Bucket=self.name, Key=key, Body=data)
 
@@ -150,7 +157,9 @@ def moto(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.fixture
 def bucket(weed: Server) -> Iterator[Bucket]:
     with reached(weed.endpoint):
-        yield Bucket(weed)
+        made = Bucket(weed)
+        yield made
+        made.remove()
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ def prepared(folder: Path, **packing: Any) -> PrepareConfig:
 
 
 def written(config: PrepareConfig) -> tuple[np.ndarray, np.ndarray]:
-    groups = list(read_groups(Path(config.destination) / "parquet_rows" / "train.parquet", np.dtype("<u2")))
+    groups = list(read_groups(Path(config.destination) / "parquet_rows" / "train-00000.parquet", np.dtype("<u2")))
     return np.concatenate([group.ids for group in groups]), np.concatenate([group.mask for group in groups])
 
 

@@ -1,4 +1,5 @@
-"""Where a job keeps its work and puts its output: a new pair of places for each trial, on disk or in a bucket."""
+"""Where a job keeps its work and puts its output: a new pair of places for each trial, on disk or in a bucket. The data
+card is left out: it is a copy for people, which comes after the manifest, and nothing vouches for it."""
 
 import hashlib
 import itertools
@@ -11,6 +12,7 @@ import object_store
 
 from gristmill import places
 from gristmill.manifest import MANIFEST
+from gristmill.reporting.card import CARD
 from gristmill.s3_client import environment
 from gristmill.stages.generations import FINISHED
 from gristmill.storage import TEMPORARY
@@ -78,9 +80,10 @@ class Disk:
     def published(self, output: str) -> dict[str, str]:
         found = {}
         for path in sorted(Path(output).rglob("*")):
-            if not path.name.startswith(TEMPORARY):
+            name = path.relative_to(output).as_posix()
+            if not path.name.startswith(TEMPORARY) and name != CARD:
                 try:
-                    found[path.relative_to(output).as_posix()] = hashlib.sha256(path.read_bytes()).hexdigest()
+                    found[name] = hashlib.sha256(path.read_bytes()).hexdigest()
                 except (FileNotFoundError, IsADirectoryError):  # gone since it was listed
                     continue
         return found
@@ -91,7 +94,7 @@ class Disk:
 
     def files(self, folder: str) -> list[str]:
         paths = [path for path in Path(folder).rglob("*") if path.is_file() and path.stat().st_size]
-        return sorted(path.relative_to(folder).as_posix() for path in paths)
+        return sorted(name for path in paths if (name := path.relative_to(folder).as_posix()) != CARD)
 
     def read(self, folder: str, name: str) -> bytes:
         return (Path(folder) / name).read_bytes()
@@ -135,6 +138,8 @@ class Store:
         """The bytes of one ETag are read once: the server makes it of them."""
         found = {}
         for name, entry in self._listed(output).items():
+            if name == CARD:
+                continue
             if entry["ETag"] not in self._sums:
                 try:
                     data = self.read(output, name)
@@ -148,7 +153,7 @@ class Store:
         return {name: entry["LastModified"].timestamp() for name, entry in self._listed(output).items()}
 
     def files(self, folder: str) -> list[str]:
-        return sorted(name for name, entry in self._listed(folder).items() if entry["Size"])
+        return sorted(name for name, entry in self._listed(folder).items() if entry["Size"] and name != CARD)
 
     def _key(self, folder: str, name: str) -> str:
         return f"{folder}/{name}".removeprefix(f"{self._bucket.uri}/")
@@ -172,5 +177,5 @@ def manifest_is_last(site: Site, output: str) -> bool:
     """Whether the generations' manifests came after all other files, and the one that speaks of them last of all."""
     times = site.times(output)
     last = max(moment for name, moment in times.items() if name.startswith(f"{FINISHED}/"))
-    others = [moment for name, moment in times.items() if name != MANIFEST]
+    others = [moment for name, moment in times.items() if name not in (MANIFEST, CARD)]
     return max(others) <= last <= times[MANIFEST]
