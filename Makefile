@@ -25,7 +25,7 @@ run: setup ## prepare a corpus with the default configuration (ARGS="CONFIG.yaml
 	$(BIN)/python flows/prepare.py $(ARGS)
 
 test: setup ## run the tests (ARGS="tests/gristmill -k jsonl" for some of them)
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n logical --dist loadfile $(ARGS)
 
 soak: setup ## try every fault on a small job, a quarter of an hour; the tables go into docs/reliability.md
 	PYTHONPATH=.:tests/support $(BIN)/python -m soak $(ARGS)

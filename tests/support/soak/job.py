@@ -72,4 +72,5 @@ class Job:
 def texts_in(site: Site, output: str) -> list[str]:
     """The documents of a published data set, both splits."""
     folder = f"{output}/nanogpt"
-    return [text for name in site.files(folder) for text in texts_of(site.read(folder, name))]
+    names = [name for name in site.files(folder) if name.endswith(".bin")]
+    return [text for name in names for text in texts_of(site.read(folder, name))]
