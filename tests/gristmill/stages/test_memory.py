@@ -70,7 +70,7 @@ def test_verdicts_do_not_depend_on_the_bounds(tmp_path: Path, monkeypatch: pytes
 
     def verdicts(work: str, memory: str | int) -> list[tuple[int, ...]]:
         execution = {"work": str(tmp_path / work), "memory": memory}
-        config = configuration.parse({**settings, "execution": execution})
+        config = configuration.parse({**settings, "execution": execution, "output": str(tmp_path / "out")})
         decided = serial.ingest(plan(config).shards, Earlier(signed=[], files=[]), config).decided
         assert not list((tmp_path / work / "decide").glob("*/*tmp*"))
         fingerprints.append(decided.fingerprint)
