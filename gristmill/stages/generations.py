@@ -183,14 +183,17 @@ def _check_unpublished(config: PrepareConfig) -> None:
 def claimed(output: str) -> str:
     """The data set that is being made there; empty where none is."""
     place = places.at(output)
-    try:
-        return msgspec.json.decode(place.read(UNFINISHED), type=_Claim).dataset
-    except (ConfigError, StorageError):
-        if place.has(UNFINISHED):
-            raise
-        return ""
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise VerificationError(f"{place.where(UNFINISHED)}: damaged ({error}); remove it") from None
+    for left in reversed(range(CLAIMS)):
+        try:
+            return msgspec.json.decode(place.read(UNFINISHED), type=_Claim).dataset
+        except (ConfigError, StorageError):
+            if not place.has(UNFINISHED):
+                return ""
+            if not left:  # else it may have come between the two looks: read it
+                raise
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise VerificationError(f"{place.where(UNFINISHED)}: damaged ({error}); remove it") from None
+    raise AssertionError("the last try returns or raises")
 
 
 def claim(config: PrepareConfig) -> None:
