@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from gristmill import places
+from gristmill import places, workers
 
 # Tables and tokenizers that a process builds once take longer than Hypothesis allows a single example.
 settings.register_profile("gristmill", deadline=None)
@@ -21,3 +21,9 @@ def _spool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     os.environ[places.SPOOL] = str(tmp_path_factory.mktemp("spool"))
     yield
     del os.environ[places.SPOOL]
+
+
+@pytest.fixture(autouse=True)
+def _workers_work() -> None:
+    """A run that a test stopped must not stop the next test's work in the same process."""
+    workers.start()

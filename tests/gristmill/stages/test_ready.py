@@ -49,7 +49,6 @@ def test_a_tokenizer_that_no_worker_can_load_is_the_user_s_to_change(tmp_path: P
     """An error from a worker process must name the file, not show a traceback."""
     write_documents(tmp_path / "in" / "a.jsonl", ["one text"])
     config = request(tmp_path, tokenizer={"kind": "huggingface", "path": str(tmp_path / "none.json")})
-    workers.start()  # a test before this one may have stopped them
     with pytest.raises(ConfigError, match=r"none\.json"):
         workers.everywhere(ready, children=2, config=config)
     workers.close()
