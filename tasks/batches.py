@@ -15,7 +15,7 @@ from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, InputError, StorageError
 from gristmill.execution import Execution
 from gristmill.types import Value
-from tasks.run import OPTIONS, Call
+from tasks.run import OPTIONS, Call, tag
 
 
 class Failure(Value, frozen=True, kw_only=True):
@@ -61,12 +61,13 @@ def batches(called: Task[..., Any], calls: list[Call], size: int, mark: str) -> 
     ]
 
 
-@task(name="batch", task_run_name="{batch.name}", tags={"batch"}, **OPTIONS)
+@task(name="batch", task_run_name="{batch.name}", **OPTIONS)
 def work_off(batch: Batch) -> list[Any]:
     """Results of all calls, in order, or a ``Failure`` where the data is bad.
 
     Raises ``StorageError`` after all have been tried: another try finds those that succeeded done.
     """
+    tag("batch")
     if batch.mark:
         settle(batch)
     function = task_at(batch.task).fn

@@ -37,13 +37,13 @@ class Deduplicated(Value, frozen=True, kw_only=True):
     settled: StageReport
 
 
-@task(name="find", task_run_name="find-{search.index:05d}", tags={"find", "dedup"}, **OPTIONS)
+@task(name="find", task_run_name="find-{search.index:05d}", **OPTIONS)
 def find(search: Search, ranks: list[int], signed: Reports, config: PrepareConfig) -> StageReport:
     """The pairs of copies that one search finds in all pieces."""
     return in_worker("find", finding.find, config, search=search, ranks=ranks, signed=signed.reports)
 
 
-@task(name="decide", task_run_name="decide", tags={"decide", "dedup"}, **OPTIONS)
+@task(name="decide", task_run_name="decide", **OPTIONS)
 def decide(
     found: Reports,
     kinds: list[int],
@@ -67,7 +67,7 @@ def decide(
     )
 
 
-@task(name="name", task_run_name="name-{number:05d}", tags={"name", "dedup"}, **OPTIONS)
+@task(name="name", task_run_name="name-{number:05d}", **OPTIONS)
 def name(
     number: int,  # noqa: ARG001  names the task run
     places: list[int],
@@ -107,13 +107,13 @@ def drop_duplicates(ingested: Ingested, config: PrepareConfig) -> Deduplicated:
     )
 
 
-@task(name="sign_spans", task_run_name="sign-spans-{cleaned.name}", tags={"spans", "dedup"}, **OPTIONS)
+@task(name="sign_spans", task_run_name="sign-spans-{cleaned.name}", **OPTIONS)
 def sign_spans(place: int, cleaned: StageReport, decided: StageReport, config: PrepareConfig) -> StageReport:
     """Signatures of the paragraphs or sentences of a piece."""
     return in_worker("sign_spans", spans.sign_spans, config, place=place, cleaned=cleaned, decided=decided)
 
 
-@task(name="find_spans", task_run_name="find-spans-{number:05d}", tags={"spans", "dedup"}, **OPTIONS)
+@task(name="find_spans", task_run_name="find-spans-{number:05d}", **OPTIONS)
 def find_spans(number: int, count: int, ranks: list[int], signed: Reports, config: PrepareConfig) -> StageReport:
     """The spans of one key range that stand earlier already."""
     return in_worker(
@@ -121,7 +121,7 @@ def find_spans(number: int, count: int, ranks: list[int], signed: Reports, confi
     )
 
 
-@task(name="trim", task_run_name="trim-{cleaned.name}", tags={"spans", "dedup"}, **OPTIONS)
+@task(name="trim", task_run_name="trim-{cleaned.name}", **OPTIONS)
 def trim(
     place: int,
     cleaned: StageReport,
@@ -145,7 +145,7 @@ def trim(
     )
 
 
-@task(name="recall", task_run_name="recall-{number:05d}", tags={"recall", "dedup"}, **OPTIONS)
+@task(name="recall", task_run_name="recall-{number:05d}", **OPTIONS)
 def recall(output: str, path: str, number: int, config: PrepareConfig) -> StageReport:
     """A published file of an earlier data set, signed."""
     recalled = in_worker("recall", recalling.recall, config, output=output, path=path, number=number)

@@ -8,7 +8,7 @@ from gristmill.config import PrepareConfig
 from gristmill.stages.layout import layout
 from gristmill.types import Layout, Piece, PlannedFile, StageReport, Value
 from tasks.pack import pack
-from tasks.run import OPTIONS, Call, Reports, watch
+from tasks.run import OPTIONS, Call, Reports, tag, watch
 from tasks.spread import all_done, is_batched
 from tasks.tokenize import Tokenized
 from tasks.upload import upload
@@ -54,12 +54,13 @@ def pack_call(piece: Piece, tokenized: Tokenized, config: PrepareConfig) -> Call
     }
 
 
-@task(name="deliver", task_run_name="deliver-piece-{piece.index:05d}", tags={"deliver"}, **{**OPTIONS, "retries": 0})
+@task(name="deliver", task_run_name="deliver-piece-{piece.index:05d}", **{**OPTIONS, "retries": 0})
 def deliver_piece(
     piece: Piece, packing: Packing, tokenized: Tokenized, config: PrepareConfig
 ) -> dict[str, StageReport]:
     """Pack one piece; after the last one of a file, upload it. Both are task runs of their own with their own
     retries."""
+    tag("deliver")
     retries = config.execution.retries
     packed = pack.with_options(retries=retries)(**pack_call(piece, tokenized, config))
     file = packing.completed(piece, packed)

@@ -11,7 +11,7 @@ from tasks.limits import DOWNLOADS, limited
 from tasks.run import OPTIONS, in_worker
 
 
-@task(name="fetch", task_run_name="fetch-{shard.name}", tags={"fetch"}, **OPTIONS)
+@task(name="fetch", task_run_name="fetch-{shard.name}", **OPTIONS)
 def fetch(
     shard: ShardRef, config: PrepareConfig, announced: Callable[[StageReport], None] | None = None
 ) -> StageReport:

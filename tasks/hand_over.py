@@ -21,7 +21,7 @@ from gristmill.errors import StorageError
 from gristmill.execution import Execution
 from gristmill.ledger import fingerprint
 from tasks.batches import Batch, Failure, check_mark, task_at
-from tasks.run import OPTIONS
+from tasks.run import OPTIONS, tag
 
 DEPLOYMENT = "batch/batch"
 ORDER, RESULTS = "order.json", "results.json"
@@ -46,9 +46,10 @@ def in_pool(given: list[Batch], execution: Execution) -> list[Any]:
             raise
 
 
-@task(name="hand-over", task_run_name="hand-over-{batch.name}", tags={"batch"}, **OPTIONS)
+@task(name="hand-over", task_run_name="hand-over-{batch.name}", **OPTIONS)
 def hand_over(batch: Batch, stop: Event) -> list[Any]:
     """Have a batch worked off by a run of its own, and read its results from the work area."""
+    tag("batch")
     execution: Execution = batch.calls[0]["config"].execution
     place, name = written(batch, execution)
     run = run_deployment(

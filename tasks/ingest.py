@@ -11,7 +11,7 @@ from gristmill.stages.fetch import check_quarantined, check_usable
 from gristmill.types import Plan, ShardRef, StageReport, Value, part_name
 from tasks.clean import clean
 from tasks.fetch import fetch
-from tasks.run import OPTIONS, Crew, watch
+from tasks.run import OPTIONS, Crew, tag, watch
 from tasks.sign import sign
 from tasks.spread import each, is_batched, raise_failed
 
@@ -26,18 +26,20 @@ class Ingested(Value, frozen=True, kw_only=True):
     failed: dict[int, str]
 
 
-@task(name="ingest", task_run_name="ingest-{shard.name}", tags={"ingest"}, **{**OPTIONS, "retries": 0})
+@task(name="ingest", task_run_name="ingest-{shard.name}", **{**OPTIONS, "retries": 0})
 def ingest_shard(shard: ShardRef, crew: Crew, config: PrepareConfig) -> dict[str, StageReport]:
     """Fetch one shard, then clean and sign its last piece, which is all of it unless it is big; the crew has the
     others done as soon as each is there. Each stage is a task run of its own with its own retries."""
+    tag("ingest")
     announced = partial(begin_piece, shard, crew, config)
     fetched = fetch.with_options(retries=config.execution.retries)(shard, config, announced)
     return {"fetched": fetched, **clean_and_sign(shard, fetched, fetched.details["pieces"] - 1, config)}
 
 
-@task(name="ingest", task_run_name="ingest-{shard.name}-{piece}", tags={"ingest"}, **{**OPTIONS, "retries": 0})
+@task(name="ingest", task_run_name="ingest-{shard.name}-{piece}", **{**OPTIONS, "retries": 0})
 def ingest_piece(shard: ShardRef, fetched: StageReport, piece: int, config: PrepareConfig) -> dict[str, StageReport]:
     """Clean and sign one piece of a big shard, of which more may still be read."""
+    tag("ingest")
     return clean_and_sign(shard, fetched, piece, config)
 
 
@@ -59,7 +61,7 @@ def clean_and_sign(shard: ShardRef, fetched: StageReport, piece: int, config: Pr
     return {"cleaned": cleaned, "signed": sign.with_options(retries=retries)(shard, cleaned, config)}
 
 
-@task(name="ingest", task_run_name="ingest", tags={"ingest"}, **OPTIONS)
+@task(name="ingest", task_run_name="ingest", **OPTIONS)
 def ingest_in_batch(shard: ShardRef, fetched: StageReport, piece: int, config: PrepareConfig) -> dict[str, StageReport]:
     """``ingest_piece`` without task runs of its own, for many shards or another machine."""
     cleaned = clean.fn(shard, fetched, piece, config)

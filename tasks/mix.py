@@ -8,7 +8,7 @@ from gristmill.types import StageReport
 from tasks.run import OPTIONS, Reports, in_worker
 
 
-@task(name="mix", task_run_name="mix", tags={"mix"}, **OPTIONS)
+@task(name="mix", task_run_name="mix", **OPTIONS)
 def mix(
     generation: int,
     tokenized: Reports,

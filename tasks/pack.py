@@ -8,7 +8,7 @@ from gristmill.types import Piece, StageReport
 from tasks.run import OPTIONS, Reports, in_worker
 
 
-@task(name="pack", task_run_name="pack-piece-{piece.index:05d}", tags={"pack"}, **OPTIONS)
+@task(name="pack", task_run_name="pack-piece-{piece.index:05d}", **OPTIONS)
 def pack(
     piece: Piece, tokenized: Reports, tokenizer: StageReport, mixed: StageReport | None, config: PrepareConfig
 ) -> StageReport:

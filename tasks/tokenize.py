@@ -27,7 +27,7 @@ class Tokenized(Value, frozen=True, kw_only=True):
     """How often each of them is published; None where nothing is mixed."""
 
 
-@task(name="vocabulary", task_run_name="vocabulary", tags={"vocabulary", "tokenize"}, **OPTIONS)
+@task(name="vocabulary", task_run_name="vocabulary", **OPTIONS)
 def vocabulary(generation: int, cleaned: Reports, decided: StageReport, config: PrepareConfig) -> StageReport:
     """Copy the tokenizer, or train it."""
     return in_worker(
@@ -40,13 +40,13 @@ def vocabulary(generation: int, cleaned: Reports, decided: StageReport, config: 
     )
 
 
-@task(name="order", task_run_name="order", tags={"order", "tokenize"}, **OPTIONS)
+@task(name="order", task_run_name="order", **OPTIONS)
 def order(signed: Reports, decided: StageReport, config: PrepareConfig) -> StageReport:
     """Split and order, as far as they must be known beforehand."""
     return in_worker("order", ordering.order, config, signed=signed.reports, decided=decided)
 
 
-@task(name="tokenize", task_run_name="tokenize-{cleaned.name}", tags={"tokenize"}, **OPTIONS)
+@task(name="tokenize", task_run_name="tokenize-{cleaned.name}", **OPTIONS)
 def tokenize(
     place: int,
     cleaned: StageReport,
@@ -68,7 +68,7 @@ def tokenize(
     )
 
 
-@task(name="texts", task_run_name="texts-{cleaned.name}", tags={"tokenize"}, **OPTIONS)
+@task(name="texts", task_run_name="texts-{cleaned.name}", **OPTIONS)
 def texts(
     place: int,
     cleaned: StageReport,

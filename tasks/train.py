@@ -14,7 +14,7 @@ from tasks.dedup import Deduplicated
 from tasks.run import OPTIONS, Reports, in_worker, watch
 
 
-@task(name="train", task_run_name="train", tags={"vocabulary", "train"}, **OPTIONS)
+@task(name="train", task_run_name="train", **OPTIONS)
 def train(pieces: Reports, decided: StageReport, config: PrepareConfig) -> StageReport:
     """Train on a sample of all pieces, and measure what came of it."""
     return in_worker("vocabulary", vocabularies.obtain, config, cleaned=pieces.reports, decided=decided)

@@ -9,7 +9,7 @@ from tasks.limits import UPLOADS, limited
 from tasks.run import OPTIONS, Reports, in_worker
 
 
-@task(name="upload", task_run_name="upload-{file.format}-{file.index:05d}", tags={"upload"}, **OPTIONS)
+@task(name="upload", task_run_name="upload-{file.format}-{file.index:05d}", **OPTIONS)
 def upload(
     generation: int, file: PlannedFile, packed: Reports, tokenizer: StageReport, config: PrepareConfig
 ) -> StageReport:
