@@ -4,6 +4,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import copy_context
 from queue import SimpleQueue
 from threading import BoundedSemaphore
 from typing import Any, TypeVar
@@ -71,7 +72,8 @@ class Watch:
     @contextmanager
     def following(self) -> Iterator[None]:
         """Count from zero, show the board, and keep the artifact up to date: from a thread, for the run must not wait
-        for the server."""
+        for the server, and in the flow's context, for there is its client: another one a second, with the certificates
+        that it loads, would take 50 ms of CPU each time."""
         self.board = Board()
         self._artifact = UUID(str(create_progress_artifact(0.0, key="progress", description="Work done so far")))
         ended = threading.Event()
@@ -81,7 +83,7 @@ class Watch:
                 with contextlib.suppress(httpx.HTTPError):  # the next update will do
                     self.update(self.board.share())
 
-        thread = threading.Thread(target=follow, daemon=True)
+        thread = threading.Thread(target=copy_context().run, args=[follow], daemon=True)
         thread.start()
         try:
             with self.board:

@@ -1,7 +1,7 @@
 """Rewrite and filter the documents of one shard; count every character and every drop."""
 
 from collections import Counter
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
@@ -31,21 +31,29 @@ def inputs(shard: ShardRef, fetched: str, piece: int, config: PrepareConfig) -> 
 
 
 def clean(shard: ShardRef, fetched: StageReport, piece: int, config: PrepareConfig) -> StageReport:
-    """Write ``documents.arrow`` with the kept documents of one piece in order; blank ones are dropped at the end.
+    """The kept documents of one piece in order; blank ones are dropped at the end. They are written to
+    ``documents.arrow`` from the first change on: where there is none, they are the file that was fetched.
 
     ``fetched`` reports the whole fetch or, while that goes on, the piece.
     """
 
     def produce(folder: Path, key: str) -> StageReport:
         cascade = _Cascade([*config.rules(shard.source), _Blank()])
-        out = DocumentWriter(folder / "documents.arrow")
+        given = fetched.artifacts[piece_name(piece)]
+        out: DocumentWriter | None = None
         schema = DOCUMENT_SCHEMA
-        for batch in batches(fetched.artifacts[piece_name(piece)]):
+        for number, batch in enumerate(batches(given)):
             documents = cascade.apply(batch)
-            out.write(documents)
             schema = documents.schema
+            if documents is not batch and out is None:
+                out = DocumentWriter(folder / "documents.arrow")
+                for unchanged in islice(batches(given), number):
+                    out.write(unchanged)
+            if out is not None:
+                out.write(documents)
             progress.advance(len(batch), batch.column("text").nbytes)
-        return _report(shard, piece, key, cascade.rows, {"documents": out.close(schema)})
+        artifact = given if out is None else out.close(schema)
+        return _report(shard, piece, key, cascade.rows, {"documents": artifact})
 
     return ledger.run(
         config.execution.work, "clean", shard.index, inputs(shard, fetched.fingerprint, piece, config), produce

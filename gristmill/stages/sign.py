@@ -1,5 +1,6 @@
 """Signatures of one piece, sorted band by band, so that a key range of every piece is one contiguous slice."""
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,9 @@ def sign(shard: ShardRef, cleaned: StageReport, config: PrepareConfig) -> StageR
 
 
 def _hashes(texts: pa.StringArray) -> np.ndarray:
-    return np.array([xxhash.xxh3_64_intdigest(text.encode()) for text in texts.to_pylist()], "<u8")
+    ends = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1].tolist()
+    data = memoryview(texts.buffers()[2] or b"")
+    return np.array([xxhash.xxh3_64_intdigest(data[start:end]) for start, end in pairwise(ends)], "<u8")
 
 
 class _Matches:

@@ -1,11 +1,11 @@
 """A tokenizer in Hugging Face form: a local ``tokenizer.json``, its folder, or a model on the hub."""
 
 import hashlib
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Self
 
+import msgspec
 from pydantic import Field, model_validator
 
 from gristmill.errors import ConfigError, InputError
@@ -33,10 +33,8 @@ class HuggingFace(Tokenizer):
     def prepare(self, texts: Iterable[list[str]], folder: Path) -> None:
         content = self._content()
         try:
-            document = json.loads(content)
-            if not isinstance(document, dict):
-                raise ValueError(f"expected an object, got {type(document).__name__}")
-        except ValueError as error:
+            msgspec.json.decode(content, type=dict[str, msgspec.Raw])
+        except msgspec.DecodeError as error:
             raise InputError(f"tokenizer {self.path or self.name}: not a tokenizer.json: {error}") from None
         _hf.archive(folder, content, name=self.name or str(self.path), eot=self.eot)
 
