@@ -63,7 +63,7 @@ class Sampler(threading.Thread):
         used = process.cpu_times()
         seconds[process.pid] = used.user + used.system
         line = " ".join(process.cmdline())
-        kind = "worker" if "gristmill.workers" in line else "server" if "prefect.server" in line else "flow"
+        kind = "worker" if "gristmill.worker" in line else "server" if "prefect.server" in line else "flow"
         self.kinds[process.pid] = kind
         self.peak[kind] = max(self.peak.get(kind, 0), process.memory_info().rss)
 

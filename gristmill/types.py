@@ -33,10 +33,6 @@ class Value(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Base of the frozen, keyword-only records below."""
 
 
-DOCUMENT = np.dtype([("shard", "<u4"), ("length", "<u4")])
-"""A document in publishing order: its input shard, and its ids without EOT."""
-
-
 class ShardRef(Value, frozen=True, kw_only=True):
     """One unit of input: a file, a byte range of a plain file, or a run of parquet row groups."""
 

@@ -6,25 +6,22 @@ when its parent does, and killing it fails only the call it was working on.
 """
 
 import contextlib
-import importlib
 import os
 import queue
-import resource
 import subprocess
 import sys
 import threading
-import traceback
 import typing
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
-from pydantic import BaseModel
 
-from gristmill import errors, progress, s3_client
+from gristmill import errors, s3_client
 from gristmill.errors import GristmillError, WorkerLost
 from gristmill.types import StageReport
+from gristmill.worker import plain, typed
 
 Result = TypeVar("Result")
 Listener = Callable[[int, int], None]
@@ -117,7 +114,7 @@ def close() -> None:
 class _Child:
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "gristmill.workers"],
+            [sys.executable, "-m", "gristmill.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, **ONE_THREAD, **s3_client.environment()},
@@ -225,20 +222,6 @@ class _Pool:
 _pool = _Pool()
 
 
-def plain(value: Any) -> Any:
-    """Settings as JSON-able values, for ``msgspec.json.encode``."""
-    if isinstance(value, BaseModel):
-        return value.model_dump(mode="json")
-    raise TypeError(f"{type(value).__name__} cannot be sent to a worker process")
-
-
-def typed(value: Any, hint: Any) -> Any:
-    """What was sent as JSON as the type that a function asks for."""
-    if isinstance(hint, type) and issubclass(hint, BaseModel):
-        return hint.model_validate(value)
-    return msgspec.convert(value, hint)
-
-
 def _raised(error: dict[str, str]) -> Exception:
     kind = getattr(errors, error["type"], None)
     if kind is errors.InputError:
@@ -246,74 +229,3 @@ def _raised(error: dict[str, str]) -> Exception:
     if kind is not None:
         return typing.cast(Exception, kind(error["message"]))
     return RuntimeError(f"in a worker process: {error['message']}\n{error['trace']}")
-
-
-def serve(requests: BinaryIO, answers: BinaryIO) -> None:
-    """The child's loop: one JSON request a line in, progress, parts and one result or error out."""
-
-    def answer(line: bytes) -> None:
-        answers.write(line + b"\n")
-        answers.flush()
-
-    def progressed(documents: int, nbytes: int) -> None:
-        answer(msgspec.json.encode({"progress": [documents, nbytes]}))
-
-    def announced(report: StageReport) -> None:
-        answer(msgspec.json.encode({"announced": report}))
-
-    for line in _lines_until_orphaned(requests):
-        progress.listen(progressed, announced)
-        try:
-            last = msgspec.json.encode({"result": _perform(msgspec.json.decode(line))}, enc_hook=plain)
-        except Exception as error:
-            last = msgspec.json.encode({"error": _described(error)})
-        progress.listen(None)
-        answer(last)
-
-
-def _lines_until_orphaned(requests: BinaryIO) -> "typing.Iterator[bytes]":
-    """Requests as they come. The reading thread ends the process when the parent's end of the pipe closes."""
-    waiting: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-
-    def read() -> None:
-        for line in requests:
-            waiting.put(line)
-        os._exit(0)
-
-    threading.Thread(target=read, daemon=True).start()
-    while True:
-        yield waiting.get()
-
-
-def open_many() -> None:
-    """Let this process have as many files open as the system allows: a search maps a file of every piece, and the
-    usual limit is 1,024."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = max(soft, 1 << 16) if hard == resource.RLIM_INFINITY else hard
-    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-
-
-def _perform(request: dict[str, Any]) -> Any:
-    module, _, name = request["function"].partition(":")
-    function = getattr(importlib.import_module(module), name)
-    hints = typing.get_type_hints(function)
-    return function(**{key: typed(value, hints[key]) for key, value in request["arguments"].items()})
-
-
-def _described(error: Exception) -> dict[str, str]:
-    ours = isinstance(error, GristmillError)
-    fields = {
-        "type": type(error).__name__ if ours else "",
-        "message": str(error) if ours else f"{type(error).__name__}: {error}",
-        "reason": str(getattr(error, "reason", "")),
-        "trace": traceback.format_exc(),
-    }
-    # a file name that is not UTF-8 holds lone surrogates, which JSON cannot carry
-    return {name: text.encode(errors="backslashreplace").decode() for name, text in fields.items()}
-
-
-if __name__ == "__main__":
-    protocol = os.fdopen(os.dup(1), "wb")
-    open_many()
-    os.dup2(2, 1)  # whatever a library prints must not enter the protocol
-    serve(sys.stdin.buffer, protocol)

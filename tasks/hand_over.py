@@ -16,7 +16,7 @@ from prefect.deployments import run_deployment
 from prefect.states import Cancelling
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from gristmill import places, workers
+from gristmill import places, worker
 from gristmill.errors import StorageError
 from gristmill.execution import Execution
 from gristmill.ledger import fingerprint
@@ -78,7 +78,7 @@ def written(batch: Batch, execution: Execution) -> tuple[places.Place, str]:
         "common": {key: first[key] for key in common},
         "calls": [{key: value for key, value in call.items() if key not in common} for call in batch.calls],
     }
-    data = msgspec.json.encode(order, enc_hook=workers.plain)
+    data = msgspec.json.encode(order, enc_hook=worker.plain)
     place = places.at(execution.work)
     name = f"orders/{fingerprint('order', {'data': data.decode()})}"
     place.swap(f"{name}/{ORDER}", data, data if place.has(f"{name}/{ORDER}") else None)
@@ -103,8 +103,8 @@ def read_order(name: str, execution: Execution) -> tuple[str, list[dict[str, Any
     check_mark(place.where(f"{name}/{ORDER}"))
     order = msgspec.json.decode(place.read(f"{name}/{ORDER}"))
     hints = typing.get_type_hints(task_at(order["task"]).fn)
-    common = {key: workers.typed(value, hints[key]) for key, value in order["common"].items()}
-    own = [{key: workers.typed(value, hints[key]) for key, value in call.items()} for call in order["calls"]]
+    common = {key: worker.typed(value, hints[key]) for key, value in order["common"].items()}
+    own = [{key: worker.typed(value, hints[key]) for key, value in call.items()} for call in order["calls"]]
     return order["task"], [{**common, **call} for call in own]
 
 
@@ -119,7 +119,7 @@ def file_results(results: list[Any], name: str, execution: Execution) -> None:
 def results_in(data: bytes, address: str) -> list[Any]:
     """What ``file_results`` left, typed as the task returns it."""
     hint = typing.get_type_hints(task_at(address).fn)["return"]
-    typed = partial(workers.typed, hint=hint)
+    typed = partial(worker.typed, hint=hint)
     return [
         typed(line["good"]) if "good" in line else msgspec.convert(line["bad"], Failure)
         for line in msgspec.json.decode(data)

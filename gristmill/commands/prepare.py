@@ -12,8 +12,7 @@ import yaml
 from rich.console import Console
 from rich.table import Table
 
-from gristmill import config as configuration
-from gristmill import ledger, places
+from gristmill import config_file, ledger, places
 from gristmill.commands import failing_clearly
 from gristmill.commands.explain import explain
 from gristmill.commands.rehearsal import show_rehearsal
@@ -185,7 +184,7 @@ def configured(options: argparse.Namespace, further: dict[str, Any] | None = Non
         settings["execution.work"] = options.work
     if options.workers is not None:
         settings["execution.workers"] = options.workers
-    return configuration.read(options.config, settings).dated(datetime.date.today())
+    return config_file.read(options.config, settings).dated(datetime.date.today())
 
 
 def _asked(options: argparse.Namespace) -> PrepareConfig:

@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from gristmill import against, config, copies
+from gristmill import against, config_file, copies
 from gristmill.commands import failing_clearly
 from gristmill.errors import ConfigError
 from gristmill.stages.verify import Verified, verify, verify_bin
@@ -69,7 +69,7 @@ def _verify(options: argparse.Namespace) -> int:
     found = verify(options.output)
     differences = []
     if options.against is not None and not found.problems:
-        differences = against.compare(options.output, config.read(options.against, {}))
+        differences = against.compare(options.output, config_file.read(options.against, {}))
     if options.copies and not found.problems:
         differences += copies.look(options.output)
     return _show(found, options.output, differences)
