@@ -7,12 +7,13 @@ from gristmill.config import PrepareConfig
 from gristmill.stages import plan as stage
 from gristmill.stages.ready import ready
 from gristmill.types import Plan
-from tasks.run import OPTIONS, name_run
+from tasks.run import OPTIONS, name_run, tag
 
 
-@task(name="plan", task_run_name="plan", tags={"plan"}, **OPTIONS)
+@task(name="plan", task_run_name="plan", **OPTIONS)
 def plan(config: PrepareConfig) -> Plan:
     """Every new input shard in global order; refuses a run that cannot fit on the disk or would mix data sets."""
+    tag("plan")
     config.check_rules()
     planned = stage.plan(config)
     name_run(f"{config.dataset}-g{planned.generation if planned.shards else planned.generation - 1}", config)

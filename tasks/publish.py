@@ -15,11 +15,11 @@ from tasks.dedup import Deduplicated
 from tasks.deliver import Delivered
 from tasks.ingest import Ingested
 from tasks.notify import tell
-from tasks.run import OPTIONS, watch
+from tasks.run import OPTIONS, tag, watch
 from tasks.tokenize import Tokenized
 
 
-@task(name="publish", task_run_name="publish", tags={"publish"}, **OPTIONS)
+@task(name="publish", task_run_name="publish", **OPTIONS)
 def publish(
     ingested: Ingested,
     dropped: Deduplicated,
@@ -28,6 +28,7 @@ def publish(
     config: PrepareConfig,
 ) -> dict[str, object]:
     """Check that everything adds up, write the manifest, record the artifacts; returns where the data set is."""
+    tag("publish")
     results = Results(
         generation=ingested.plan.generation,
         shards=ingested.plan.shards,
@@ -52,9 +53,10 @@ def publish(
     return _recorded(manifest, delivered.uploaded, config, hours)
 
 
-@task(name="stand", task_run_name="stand", tags={"publish"}, **OPTIONS)
+@task(name="stand", task_run_name="stand", **OPTIONS)
 def stand(planned: Plan, config: PrepareConfig) -> dict[str, object]:
     """Nothing has arrived: the data set as it is."""
+    tag("publish")
     return _recorded(stage.stand(planned, config), [], config, [])
 
 

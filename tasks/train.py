@@ -11,7 +11,7 @@ from gristmill.stages import publish_tokenizer as publishing
 from gristmill.stages import vocabulary as vocabularies
 from gristmill.types import StageReport
 from tasks.dedup import Deduplicated
-from tasks.run import OPTIONS, Reports, in_worker, watch
+from tasks.run import OPTIONS, Reports, in_worker, tag, watch
 
 
 @task(name="train", task_run_name="train", **OPTIONS)
@@ -20,9 +20,10 @@ def train(pieces: Reports, decided: StageReport, config: PrepareConfig) -> Stage
     return in_worker("vocabulary", vocabularies.obtain, config, cleaned=pieces.reports, decided=decided)
 
 
-@task(name="publish_tokenizer", task_run_name="publish-tokenizer", tags={"publish"}, **OPTIONS)
+@task(name="publish_tokenizer", task_run_name="publish-tokenizer", **OPTIONS)
 def publish_tokenizer(tokenizer: StageReport, config: PrepareConfig) -> dict[str, Any]:
     """Put the files in place and record what the tokenizer does, by source."""
+    tag("publish")
     report = publishing.publish_tokenizer(tokenizer, config)
     rows = [{"source": escape(name), **row} for name, row in report["sources"].items()]
     create_table_artifact(rows, key="tokenizer-report", description=f"Tokenizer in {escape(report['folder'])}")

@@ -7,12 +7,13 @@ from gristmill import workers
 from gristmill.errors import VerificationError
 from gristmill.reporting.tables import escape
 from gristmill.stages import verify as stage
-from tasks.run import OPTIONS
+from tasks.run import OPTIONS, tag
 
 
-@task(name="verify", task_run_name="verify", tags={"verify"}, **OPTIONS)
+@task(name="verify", task_run_name="verify", **OPTIONS)
 def verify_output(output: str) -> dict[str, int]:
     """Check every file; raises ``VerificationError`` with the first problem after all are recorded."""
+    tag("verify")
     found = workers.call(stage.verify, output=output)
     lines = [f"{found.files:,} files, {found.documents:,} documents, {found.tokens:,} ids, {found.bytes:,} bytes", ""]
     lines += [f"- {escape(problem)}" for problem in found.problems] or ["All as recorded."]
