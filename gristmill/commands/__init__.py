@@ -14,11 +14,22 @@ STOPPED = "stopped; the same command resumes where this one ended"
 def stopping_clearly() -> None:
     """Let Ctrl-C and SIGTERM end the command in one line wherever it is, as while it imports, which takes seconds."""
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _stopped)
+        signal.signal(number, stopped)
 
 
-def _stopped(number: int, _frame: object) -> NoReturn:
+def past_stopping() -> None:
+    """Let Ctrl-C and SIGTERM change nothing any more: the command is ending, and what it says and its status stand.
+
+    Ignored, not handled: while Python shuts down, which takes seconds, it gives handled signals back to the system,
+    which would end the process without a word.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+
+
+def stopped(number: int, _frame: object = None) -> NoReturn:
     """Ends the command as a shell expects of a process that a signal ended."""
+    past_stopping()
     print(STOPPED, file=sys.stderr)
     sys.exit(128 + number)
 

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gristmill import config_file, ledger, places
-from gristmill.commands import failing_clearly
+from gristmill.commands import failing_clearly, past_stopping
 from gristmill.commands.explain import explain
 from gristmill.commands.rehearsal import show_rehearsal
 from gristmill.commands.samples import windows
@@ -119,7 +119,11 @@ class Command:
 
     def _run(self, flow: Callable[[PrepareConfig], Any]) -> int:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        return self._show(flow(self._config), self._config)
+        try:
+            made = flow(self._config)
+        finally:
+            past_stopping()  # all is made, or has failed; what is left to say takes a second or two
+        return self._show(made, self._config)
 
 
 def check(arguments: list[str]) -> Command:

@@ -9,11 +9,17 @@ import time
 from pathlib import Path
 
 import psutil
+import pytest
 import yaml
 from corpora import GPT2, cut_short, request, small_corpus, write_documents
 from flow_runs import Run, busy_worker
+from prefect.exceptions import TerminationSignal
 from prefect.settings import PREFECT_API_URL
 from shared import SHARED
+
+from gristmill.commands import STOPPED
+from gristmill.config import PrepareConfig
+from tasks.server import with_server
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -24,6 +30,30 @@ SMALL_CORPUS = {
 """sha256 of what ``corpora.nanogpt_reference`` makes of all 5,486 documents in 8 s: 7,115,568 and 2,836 ids."""
 
 
+def started(config: PrepareConfig, folder: Path) -> "subprocess.Popen[str]":
+    """The command at work, with a server of its own, in a process group of its own."""
+    (folder / "config.yaml").write_text(yaml.safe_dump(config.model_dump(mode="json")))
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+    environment["PREFECT_HOME"] = str(folder / "prefect")
+    return subprocess.Popen(
+        [sys.executable, "flows/prepare.py", str(folder / "config.yaml")],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def is_alive(process: psutil.Process) -> bool:
+    """Whether it runs. One that ended without a parent is a zombie until the system's first process looks."""
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
 def test_control_c_stops_at_once_and_the_next_run_completes(tmp_path: Path) -> None:
     """A terminal sends it to the whole group, Prefect's server included: the command must neither hang nor leave
     workers behind, and what it had done must count."""
@@ -32,18 +62,7 @@ def test_control_c_stops_at_once_and_the_next_run_completes(tmp_path: Path) -> N
     config = request(
         tmp_path, sources=[source], tokenizer=tokenizer, ordering={"kind": "nanogpt"}, split={"fraction": 0.0005}
     )
-    (tmp_path / "config.yaml").write_text(yaml.safe_dump(config.model_dump(mode="json")))
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
-    environment["PREFECT_HOME"] = str(tmp_path / "prefect")
-    command = subprocess.Popen(
-        [sys.executable, "flows/prepare.py", str(tmp_path / "config.yaml")],
-        cwd=ROOT,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    command = started(config, tmp_path)
     worker = psutil.Process(busy_worker(Path(config.execution.work), "tokenize"))
     everyone = psutil.Process(command.pid).children(recursive=True)
     began = time.monotonic()
@@ -60,6 +79,41 @@ def test_control_c_stops_at_once_and_the_next_run_completes(tmp_path: Path) -> N
     assert resumed.state.is_completed()
     folder = Path(config.destination) / "nanogpt"
     assert {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in SMALL_CORPUS} == SMALL_CORPUS
+
+
+def test_what_a_run_started_ends_with_it_when_it_is_killed(tmp_path: Path) -> None:
+    """Its server would stay for ever, and hold a port, 200 MB and the database that the next run's server opens."""
+    write_documents(tmp_path / "in" / "a.jsonl", small_corpus(400))
+    config = request(tmp_path)
+    command = started(config, tmp_path)
+    worker = psutil.Process(busy_worker(Path(config.execution.work), "clean"))
+    everyone = psutil.Process(command.pid).children(recursive=True)
+    assert worker in everyone
+    assert any("uvicorn" in process.cmdline() for process in everyone)
+    command.kill()
+    command.communicate(timeout=10)  # until nobody has its outputs open
+    deadline = time.monotonic() + 10
+    while any(is_alive(process) for process in everyone):
+        assert time.monotonic() < deadline, everyone
+        time.sleep(0.1)
+
+
+def test_a_signal_that_reaches_prefect_too_late_stops_the_command_all_the_same(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It leaves a flow that has just ended as an exception that nobody else knows: a traceback, and status 1."""
+
+    def flow() -> None:
+        raise TerminationSignal(signal=signal.SIGTERM)
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with pytest.raises(SystemExit, match="143"):
+            with_server(flow)()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    assert capsys.readouterr().err == f"{STOPPED}\n"
 
 
 def test_a_failed_run_says_why_in_one_line(tmp_path: Path) -> None:

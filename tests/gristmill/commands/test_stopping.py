@@ -1,0 +1,70 @@
+"""Signals at every moment of a command: it ends with a word and a status that are true."""
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from gristmill.commands import STOPPED
+
+COMMAND = """
+import os, sys
+from gristmill.commands import stopping_clearly
+
+stopping_clearly()
+
+from gristmill.commands.prepare import Command
+from gristmill.config import PrepareConfig
+from gristmill.errors import InputError
+
+
+def interrupt(kill=os.kill, process=os.getpid()):
+    kill(process, {number})
+
+
+class Last:
+    def __del__(self, interrupt=interrupt):
+        interrupt()  # when Python has given handled signals back to the system
+
+
+def flow(config):
+    {flow}
+
+
+def show(made, config):
+    interrupt()
+    print("the data set is whole")
+    return 3
+
+
+last = Last()
+sys.exit(Command(PrepareConfig(), False, show).run(flow))
+"""
+"""A command to which a signal is sent while it shows its result, and as the last thing that its process does."""
+
+
+def ended(flow: str, number: signal.Signals) -> tuple[int, str, str]:
+    """Status and both outputs of the command with this body of its flow."""
+    script = COMMAND.format(flow=flow, number=int(number))
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_is_whole_says_so_whatever_comes(number: signal.Signals) -> None:
+    """A night's run whose last word is missing is started again by whatever watches it."""
+    assert ended("return None", number) == (3, "the data set is whole\n", "")
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_stopped_run_is_not_ended_by_a_second_signal(number: signal.Signals, status: int) -> None:
+    """Who presses Ctrl-C twice would see a traceback, and a service a process that said nothing."""
+    assert ended("interrupt()", number) == (status, "", f"{STOPPED}\n")
+
+
+def test_a_failed_run_keeps_its_status() -> None:
+    assert ended('raise InputError("a.jsonl: cut short", "truncated")', signal.SIGTERM)[::2] == (
+        2,
+        "error: a.jsonl: cut short\n",
+    )
