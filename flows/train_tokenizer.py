@@ -7,10 +7,14 @@ if __name__ == "__main__":
 
     stopping_clearly()  # until the flow runs and handles signals
 
-    # Importing Prefect takes 2 s and starting its server 10 to 20 s; a typo must not wait for either.
+    # Importing Prefect takes 1 s and starting its server about 10 s; a typo must not wait for either.
     from gristmill.commands.train_tokenizer import check
 
     COMMAND = check(sys.argv[1:])
+
+    from tasks.server import begin
+
+    begin()  # it starts while the rest is imported
 
 from prefect import flow
 

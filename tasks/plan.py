@@ -6,6 +6,7 @@ from gristmill import workers
 from gristmill.config import PrepareConfig
 from gristmill.stages import plan as stage
 from gristmill.stages.ready import ready
+from gristmill.stages.vocabulary import check_tokenizer
 from gristmill.types import Plan
 from tasks.run import OPTIONS, name_run, tag
 
@@ -18,6 +19,9 @@ def plan(config: PrepareConfig) -> Plan:
     planned = stage.plan(config)
     name_run(f"{config.dataset}-g{planned.generation if planned.shards else planned.generation - 1}", config)
     stage.check_space(planned, config)
+    if not planned.shards:
+        workers.call(check_tokenizer, config=config)
+        return planned
     # The tokenizer is checked by every worker at once: it stays loaded there, and so do the stages.
-    workers.everywhere(ready, children=min(config.execution.worker_count(), max(1, len(planned.shards))), config=config)
+    workers.everywhere(ready, children=min(config.execution.worker_count(), len(planned.shards)), config=config)
     return planned

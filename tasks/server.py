@@ -1,61 +1,123 @@
-"""Prefect's own server for a command: out of reach of the terminal's Ctrl-C, and gone when the command is."""
+"""Prefect's own server for a command: out of reach of the terminal's Ctrl-C, and gone when the command is.
 
-import signal
+It is the one that Prefect would start by itself, begun earlier and without importing the server here, which takes 2 s:
+it starts, 6 s on its own, while the command imports the rest.
+"""
+
+import atexit
+import contextlib
+import os
+import socket
 import subprocess
-import threading
+import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
+import httpx
+from prefect.context import refresh_global_settings_context
 from prefect.exceptions import TerminationSignal
-from prefect.server.api.server import SubprocessASGIServer
-from prefect.settings import PREFECT_API_URL
+from prefect.settings import (
+    PREFECT_API_URL,
+    PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS,
+    get_current_settings,
+)
 
 from gristmill.commands import stopped
+from gristmill.errors import StorageError
+
+EPHEMERAL = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
+"""What Prefect 3.9 sets for a server of this kind: no pages, and no services but those that record runs."""
 
 WATCH = 'read nothing; kill "$0" && sleep 5 && kill -9 "$0"'
 """For a shell whose input is a pipe that nobody writes to: it ends when the process with the other end does."""
 
 
-class Server(SubprocessASGIServer):
-    """Ends with this process even when nothing here can end it, as after kill -9: a process of 1 MB waits for that, in
-    a session of its own, so that what is sent to the whole group does not reach it.
+class Server:
+    """A server on a free port of this machine, in a session of its own: Ctrl-C goes to every process of a terminal's
+    session, and a server that it ends cannot record that the run was stopped.
 
-    A signal that the system sends when the parent dies (PR_SET_PDEATHSIG) comes when the starting thread ends.
+    It ends with this process even when nothing here can end it, as after kill -9: a process of 1 MB waits for that.
     """
 
-    def _run_uvicorn_command(self) -> "subprocess.Popen[Any]":
-        started = super()._run_uvicorn_command()
+    def __init__(self) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{port}/api"
+        place = ["--host", "127.0.0.1", "--port", str(port)]
+        how = ["--factory", "--lifespan", "on", "--log-level", "error"]
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "uvicorn", "prefect.server.api.server:create_app", *place, *how],
+            env={**os.environ, **EPHEMERAL, **get_current_settings().to_environment_variables(exclude_unset=True)},
+            start_new_session=True,
+        )
         self._watch = subprocess.Popen(
-            ["sh", "-c", WATCH, str(started.pid)],
+            ["sh", "-c", WATCH, str(self._process.pid)],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        return started
+        atexit.register(self.stop)
+
+    def is_up(self) -> bool:
+        """Whether it answers. Raises ``StorageError`` when it ended instead."""
+        if (status := self._process.poll()) is not None:
+            raise StorageError(f"Prefect's own server ended with status {status}; what it said is above")
+        with contextlib.suppress(httpx.TransportError):
+            return httpx.get(f"{self.url}/health").is_success
+        return False
+
+    def stop(self) -> None:
+        """End it, by force after five seconds."""
+        atexit.unregister(self.stop)
+        self._process.terminate()
+        try:
+            self._process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._watch.kill()
+        self._watch.wait()
+
+
+_server: Server | None = None
+
+
+def begin() -> None:
+    """Begin to start a server, which takes a while, unless an API URL is set and there is nothing to start."""
+    global _server
+    if not PREFECT_API_URL.value():
+        _server = Server()
+
+
+def wait() -> None:
+    """Until the server of ``begin`` answers; from then on Prefect talks to it. Raises ``StorageError`` when it does
+    not come."""
+    if _server is None:
+        return
+    seconds = PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS.value()
+    deadline = time.monotonic() + seconds
+    while not _server.is_up():
+        if time.monotonic() > deadline:
+            raise StorageError(
+                f"Prefect's own server did not answer within {seconds} s; "
+                "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS gives it longer"
+            )
+        time.sleep(0.05)
+    os.environ["PREFECT_API_URL"] = _server.url
+    refresh_global_settings_context()
 
 
 def with_server(flow: Callable[..., Any]) -> Callable[..., Any]:
-    """``flow``, called once the server runs that Prefect would start for it; with an API URL there is nothing to start.
-
-    A terminal sends Ctrl-C to every process of the command. A server that it ends cannot record that the run was
-    stopped, and the client asks it again for minutes. Processes inherit blocked signals, so it is started by a thread
-    that blocks this one, while Ctrl-C still interrupts the thread that waits.
-    """
+    """``flow``, called once the server of ``begin`` answers."""
 
     def run(*arguments: Any) -> Any:
-        if not PREFECT_API_URL.value():
-            starting = threading.Thread(target=_start, daemon=True)
-            starting.start()
-            starting.join()
+        wait()
         try:
             return flow(*arguments)
         except TerminationSignal as late:  # it came while Prefect, having finished, gave up handling it
             stopped(late.signal)
 
     return run
-
-
-def _start() -> None:
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    Server().start()

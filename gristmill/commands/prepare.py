@@ -149,7 +149,7 @@ def before_prefect(debug: bool) -> None:
     os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "ERROR" if debug else "CRITICAL")
     if not os.environ.get("PREFECT_API_URL"):
         print(
-            "Starting Prefect's own server, 10 to 20 s; `prefect server start` and PREFECT_API_URL save this wait.",
+            "Starting Prefect's own server, about 10 s; `prefect server start` and PREFECT_API_URL save this wait.",
             file=sys.stderr,
         )
 
