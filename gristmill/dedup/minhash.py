@@ -46,7 +46,8 @@ class MinHash(Dedup):
     """
 
     preset: Literal["datatrove", "nemo", "seed"] | None = None
-    """Settings taken where the configuration does not give them; see ``PRESETS``."""
+    """Whose settings stand for those that are not given: datatrove's (112 permutations, 14 bands of 8, 5 words), NeMo
+    Curator's (260, 20 bands of 13, 24 characters), or datasketch's (128, threshold 0.8)."""
     num_perm: int = Field(
         128, ge=2, le=4096, description="Values of a signature: more are more exact and cost more time."
     )
