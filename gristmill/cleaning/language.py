@@ -4,8 +4,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from gristmill.cleaning._languages import LANGUAGES, identifier
 from gristmill.cleaning.base import DocumentFilter
+from gristmill.languages import LANGUAGES, identifier, middle
 
 
 def _known(code: str) -> str:
@@ -39,6 +39,5 @@ class Language(DocumentFilter):
     )
 
     def reason(self, text: str) -> str | None:
-        start = max(0, (len(text) - self.sample_characters) // 2)
-        found, confidence = identifier().classify(text[start : start + self.sample_characters])
+        found, confidence = identifier().classify(middle(text, self.sample_characters))
         return None if found in self.languages and confidence >= self.min_confidence else "language"
