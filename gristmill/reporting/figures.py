@@ -111,22 +111,27 @@ def language_rows(figures: Figures) -> list[Row]:
 
 
 def packing_rows(figures: Figures) -> list[Row]:
-    """One row a format. Shares are of its ids, that of padding of all places in its rows."""
+    """A few rows a format. Shares are of its ids; of padding, of all places in its rows; of documents, of those in the
+    packed files."""
     return [
-        {
-            "format": kind,
-            "ids": row["ids"],
-            "in its files": _share(row["placed"], row["ids"]),
-            "cropped": row.get("cropped", 0),
-            "of ids cropped": _share(row.get("cropped", 0), row["ids"]),
-            "left out": row["left"],
-            "of ids left out": _share(row["left"], row["ids"]),
-            "padding": row.get("padding", 0),
-            "of places padding": _share(row.get("padding", 0), row["placed"] + row.get("padding", 0)),
-            "documents whole": _share(row["whole"], row["documents"]) if "whole" in row else "",
-        }
+        {"format": kind, "what": what, "count": count, "share": _share(count, whole)}
         for kind, row in figures.packing.items()
+        for what, count, whole in _accounted(row)
     ]
+
+
+def _accounted(row: dict[str, int]) -> list[tuple[str, int, int]]:
+    """What is counted, how much of it there is, and of how much that is a part."""
+    found = [("ids in its files", row["placed"], row["ids"])]
+    if "rows" in row:
+        found += [("ids cropped", row["cropped"], row["ids"])]
+    found += [("ids left out", row["left"], row["ids"])]
+    if "rows" in row:
+        found += [
+            ("padding", row["padding"], row["placed"] + row["padding"]),
+            ("documents whole", row["whole"], row["documents"]),
+        ]
+    return found
 
 
 def _share(part: int, whole: int) -> str:

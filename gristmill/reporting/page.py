@@ -234,10 +234,9 @@ def _languages(figures: Figures) -> Section:
 def _packing(figures: Figures) -> Section:
     rows = packing_rows(figures)
     wasted: list[Row] = [
-        {"what": f"{row['format']}: {what}", "ids": row[what]}
+        {"what": f"{row['format']}: {row['what']}", "ids": row["count"]}
         for row in rows
-        for what in ("cropped", "left out", "padding")
-        if row[what]
+        if row["what"] in ("ids cropped", "ids left out", "padding") and row["count"]
     ]
     return Section(
         anchor="packing",

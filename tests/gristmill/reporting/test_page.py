@@ -127,8 +127,10 @@ def test_languages_have_shares_of_documents_and_characters() -> None:
 def test_what_packing_wastes_is_shown_by_format() -> None:
     """A crop of a third of all ids looks like nothing in a table of published tokens."""
     words = " ".join(" ".join(Parsed(made()).texts).split())
-    assert "nanogpt 90 100.00% 0 0.00% 0 0.00% 0 0.00%" in words
-    assert "parquet_rows 90 66.67% 20 22.22% 10 11.11% 40 40.00% 66.67%" in words
+    assert "nanogpt ids in its files 90 100.00% nanogpt ids left out 0 0.00%" in words
+    assert "parquet_rows ids in its files 60 66.67% parquet_rows ids cropped 20 22.22%" in words
+    assert "parquet_rows ids left out 10 11.11% parquet_rows padding 40 40.00%" in words
+    assert "parquet_rows documents whole 2 66.67%" in words
     charts = [str(chart["aria-label"]) for chart in Parsed(made()).named("svg")]
     assert "Chart: Ids lost to packing, and padding. The table after it has the values." in charts
     nothing = {"nanogpt": {"ids": 90, "placed": 90, "left": 0}}
