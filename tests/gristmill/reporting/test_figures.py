@@ -1,5 +1,6 @@
 """Figures of generations, added up."""
 
+import msgspec
 from page_parts import figures
 
 from gristmill.reporting.figures import decoded, encoded, figures_name, total
@@ -31,3 +32,11 @@ def test_a_file_of_figures_reads_back() -> None:
     assert encoded(figures()) == encoded(decoded(encoded(figures())))
     assert figures_name(1) == "report/figures.json"
     assert figures_name(12) == "report/figures-g00012.json"
+
+
+def test_figures_without_languages_and_packing_can_be_added_to() -> None:
+    """Of a generation that was made before there were any: tonight's page must still be made."""
+    lean = {
+        name: value for name, value in msgspec.to_builtins(figures()).items() if name not in ("languages", "packing")
+    }
+    assert total([decoded(msgspec.json.encode(lean)), figures()]).languages == figures().languages
