@@ -75,8 +75,7 @@ def page() -> Iterator[str]:
     yield from _table(PrepareConfig)
     for name, field in PrepareConfig.model_fields.items():
         if room := _room(field):
-            more = f" [How and why]({GUIDES[name]})." if name in GUIDES else ""
-            yield from ["", f"## `{name}`", "", f"{_marked(field.description or '')}{more}"]
+            yield from ["", f"## `{name}`", "", _marked(field.description or "") + _guide(name)]
             yield from _kinds(room)
         else:
             yield from _nested(name, field, "##")
@@ -110,8 +109,7 @@ def _kind(found: type[Plugin], names: set[str]) -> Iterator[str]:
 def _nested(name: str, field: FieldInfo, level: str) -> Iterator[str]:
     """The section of a key whose value has keys of its own; nothing for any other."""
     if model := _model(field):
-        more = f" [How and why]({GUIDES[name]})." if name in GUIDES else ""
-        yield from ["", f"{level} `{name}`", "", f"{_prose(model)}{more}", "", *_table(model)]
+        yield from ["", f"{level} `{name}`", "", _prose(model) + _guide(name), "", *_table(model)]
         for key, inner in model.model_fields.items():
             yield from _nested(f"{name}.{key}", inner, f"{level}#")
 
@@ -173,6 +171,10 @@ def _default(field: FieldInfo) -> str:
         return "its defaults"
     plugins = [entry for entry in (value if isinstance(value, list) else [value]) if isinstance(entry, Plugin)]
     return ", ".join(f"`kind: {plugin.kind()}`" for plugin in plugins) or f"`{json.dumps(to_jsonable_python(value))}`"
+
+
+def _guide(name: str) -> str:
+    return f" [How and why]({GUIDES[name]})." if name in GUIDES else ""
 
 
 def _settings(values: dict[str, Any]) -> str:
