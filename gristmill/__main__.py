@@ -1,14 +1,15 @@
-"""``python -m gristmill verify|explain|inspect|doctor|chat ...``: the commands that need no flow."""
+"""``python -m gristmill verify|explain|inspect|doctor|chat|reference ...``: the commands that need no flow."""
 
 import sys
 
-from gristmill.commands import chat, doctor, inspect, trace, verify
+from gristmill.commands import chat, doctor, inspect, reference, trace, verify
 
 COMMANDS = {
     "chat": chat.main,
     "doctor": doctor.main,
     "explain": trace.main,
     "inspect": inspect.main,
+    "reference": reference.main,
     "verify": verify.main,
 }
 

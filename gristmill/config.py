@@ -120,7 +120,7 @@ class PrepareConfig(Settings):
         title="Rehearsal",
         description="Sample the input, make a data set of its own beside the real one, and judge each of its figures.",
     )
-    execution: Execution = Execution()
+    execution: Execution = Field(Execution(), description="How the work is carried out; changes no byte.")
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

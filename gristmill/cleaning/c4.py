@@ -23,9 +23,11 @@ class C4(TableFilter):
 
     genres: ClassVar[dict[str, dict[str, Any]]] = {"code": {"brackets": "", "min_sentences": 0}}
 
-    phrases: tuple[Phrase, ...] = ("lorem ipsum",)
-    brackets: str = "{"
-    min_sentences: int = Field(default=5, ge=0)
+    phrases: tuple[Phrase, ...] = Field(
+        ("lorem ipsum",), description="A document that holds one of these goes, whatever their case."
+    )
+    brackets: str = Field("{", description="A document that holds one of these characters goes; empty: none does.")
+    min_sentences: int = Field(5, ge=0, description="Fewest sentences of a document.")
 
     def failures(self, tables: Tables) -> dict[str, Bools]:
         return {

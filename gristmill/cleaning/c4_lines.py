@@ -28,11 +28,15 @@ class C4Lines(Rule):
     newline. The original list of ends is widened to other scripts.
     """
 
-    citations: Literal["remove", "keep"] = "remove"
-    terminal: str = TERMINAL
-    min_words: int = Field(default=3, ge=0)
-    max_word_length: int = Field(default=1000, ge=1)
-    phrases: tuple[Phrase, ...] = ("javascript", *POLICIES)
+    citations: Literal["remove", "keep"] = Field(
+        "remove", description="What happens to the citation marks of wikis, such as [1]."
+    )
+    terminal: str = Field(TERMINAL, description="Characters that a line may end in; empty: any.")
+    min_words: int = Field(3, ge=0, description="Fewest words of a line.")
+    max_word_length: int = Field(1000, ge=1, description="Most characters of a word in a line.")
+    phrases: tuple[Phrase, ...] = Field(
+        ("javascript", *POLICIES), description="A line that holds one of these goes, whatever their case."
+    )
 
     def rewrite(self, texts: pa.StringArray) -> pa.StringArray:
         if self.citations == "remove":

@@ -20,9 +20,9 @@ class Domains(Filter):
     Raises ``ConfigError`` where there is no such column.
     """
 
-    column: str = Field(default="url", min_length=1)
-    allow: tuple[str, ...] = ()
-    deny: tuple[str, ...] = ()
+    column: str = Field("url", min_length=1, description="Column of the URL; name it in the source's columns.")
+    allow: tuple[str, ...] = Field((), description="Only documents of these domains stay; empty: all do.")
+    deny: tuple[str, ...] = Field((), description="Documents of these domains go.")
 
     @field_validator("allow", "deny")
     @classmethod

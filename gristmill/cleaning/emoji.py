@@ -4,6 +4,7 @@ from typing import Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pydantic import Field
 
 from gristmill.cleaning.base import Rule
 
@@ -29,7 +30,7 @@ EMOJI = f"(?:(?:{_PICTURE}|{_STYLED}){_MARKS}{_JOINED}|{_KEYCAP})"
 class Emoji(Rule):
     """Keeps emoji or drops them; digits, check marks, arrows and the like are text unless styled as emoji."""
 
-    mode: Literal["keep", "drop"] = "drop"
+    mode: Literal["keep", "drop"] = Field("drop", description="What happens to emoji.")
 
     def rewrite(self, texts: pa.StringArray) -> pa.StringArray:
         return texts if self.mode == "keep" else pc.replace_substring_regex(texts, EMOJI, "")

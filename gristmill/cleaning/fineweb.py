@@ -18,12 +18,14 @@ class Fineweb(TableFilter):
     (newlines per word).
     """
 
-    terminal: str = Field(default=TERMINAL, min_length=1)
-    min_line_ends: float = Field(default=0.12, ge=0, le=1)
-    max_short_lines: float = Field(default=0.67, ge=0, le=1)
-    short_line: int = Field(default=30, ge=0)
-    max_duplicate_characters: float = Field(default=0.01, ge=0, le=1)
-    max_newlines: float = Field(default=0.3, ge=0)
+    terminal: str = Field(TERMINAL, min_length=1, description="Characters that end a line of prose.")
+    min_line_ends: float = Field(0.12, ge=0, le=1, description="Least share of lines that end in one of them.")
+    max_short_lines: float = Field(0.67, ge=0, le=1, description="Most share of short lines.")
+    short_line: int = Field(30, ge=0, description="A line of so many characters or fewer is short.")
+    max_duplicate_characters: float = Field(
+        0.01, ge=0, le=1, description="Most share of characters in lines that came up before."
+    )
+    max_newlines: float = Field(0.3, ge=0, description="Most newlines per word.")
 
     def failures(self, tables: Tables) -> dict[str, Bools]:
         lines = tables.lines

@@ -46,16 +46,18 @@ class GopherQuality(TableFilter):
         },
     }
 
-    min_words: int = Field(default=50, ge=0)
-    max_words: int = Field(default=100_000, ge=0)
-    min_word_length: float = Field(default=3, ge=0)
-    max_word_length: float = Field(default=10, ge=0)
-    max_symbols_per_word: float = Field(default=0.1, ge=0)
-    max_bullet_lines: float = Field(default=0.9, ge=0, le=1)
-    max_ellipsis_lines: float = Field(default=0.3, ge=0, le=1)
-    min_words_with_letter: float = Field(default=0.8, ge=0, le=1)
-    min_stop_words: int = Field(default=2, ge=0)
-    stop_words: tuple[str, ...] = STOP_WORDS
+    min_words: int = Field(50, ge=0, description="Fewest words with a letter or a digit.")
+    max_words: int = Field(100_000, ge=0, description="Most words with a letter or a digit.")
+    min_word_length: float = Field(3, ge=0, description="Least mean length of a word, in characters.")
+    max_word_length: float = Field(10, ge=0, description="Most mean length of a word, in characters.")
+    max_symbols_per_word: float = Field(0.1, ge=0, description="Most hashes, and most ellipses, per word.")
+    max_bullet_lines: float = Field(0.9, ge=0, le=1, description="Most share of lines that begin with a bullet.")
+    max_ellipsis_lines: float = Field(0.3, ge=0, le=1, description="Most share of lines that end in an ellipsis.")
+    min_words_with_letter: float = Field(0.8, ge=0, le=1, description="Least share of words with a letter in them.")
+    min_stop_words: int = Field(2, ge=0, description="Fewest different stop words in a document.")
+    stop_words: tuple[str, ...] = Field(
+        STOP_WORDS, description="Words that prose has, compared as written; the default is English."
+    )
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -30,12 +30,18 @@ class GopherRepetition(TableFilter):
     ``duplicate_line_characters``, ``top_<n>_gram``, ``duplicate_<n>_grams``.
     """
 
-    max_duplicate_lines: float = Field(default=0.3, ge=0, le=1)
-    max_duplicate_paragraphs: float = Field(default=0.3, ge=0, le=1)
-    max_duplicate_line_characters: float = Field(default=0.2, ge=0, le=1)
-    max_duplicate_paragraph_characters: float = Field(default=0.2, ge=0, le=1)
-    max_top: Shares = TOP
-    max_duplicate: Shares = DUPLICATE
+    max_duplicate_lines: float = Field(0.3, ge=0, le=1, description="Most share of lines that came up before.")
+    max_duplicate_paragraphs: float = Field(
+        0.3, ge=0, le=1, description="Most share of paragraphs that came up before."
+    )
+    max_duplicate_line_characters: float = Field(0.2, ge=0, le=1, description="Most share of characters in such lines.")
+    max_duplicate_paragraph_characters: float = Field(
+        0.2, ge=0, le=1, description="Most share of characters in such paragraphs."
+    )
+    max_top: Shares = Field(TOP, description="By n: most share of characters in the most frequent run of n words.")
+    max_duplicate: Shares = Field(
+        DUPLICATE, description="By n: most share of characters in runs of n words that came up before."
+    )
 
     def failures(self, tables: Tables) -> dict[str, Bools]:
         paragraphs, lines = tables.paragraphs, tables.lines

@@ -30,8 +30,10 @@ class Html(Rule):
     element names, classes and ids; a page without any main content becomes empty.
     """
 
-    min_tags: int = Field(default=3, ge=1)
-    extract: Literal["all", "main"] = "all"
+    min_tags: int = Field(3, ge=1, description="A document with fewer tags is taken for plain text.")
+    extract: Literal["all", "main"] = Field(
+        "all", description="All visible text, or the main content without navigation, sidebars and forms."
+    )
 
     def rewrite(self, texts: pa.StringArray) -> pa.StringArray:
         mask = pc.greater_equal(pc.count_substring_regex(texts, TAG), self.min_tags)

@@ -26,8 +26,8 @@ class Length(Filter):
         "wiki": {"min_chars": 200},
     }
 
-    min_chars: int = Field(default=200, ge=0)
-    max_chars: int | None = Field(default=None, ge=0)
+    min_chars: int = Field(200, ge=0, description="Fewest code points of a document.")
+    max_chars: int | None = Field(None, ge=0, description="Most code points of a document; null: any number.")
 
     @model_validator(mode="after")
     def _check_order(self) -> Self:

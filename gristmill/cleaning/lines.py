@@ -2,6 +2,7 @@
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pydantic import Field
 
 from gristmill.cleaning._regex import Pattern
 from gristmill.cleaning.base import Rule
@@ -31,7 +32,10 @@ class Lines(Rule):
     Bounded repeats keep sentences that only begin like a notice; one at the front of a pattern costs much time.
     """
 
-    patterns: tuple[Pattern, ...] = BOILERPLATE
+    patterns: tuple[Pattern, ...] = Field(
+        BOILERPLATE,
+        description="RE2 patterns, each of a whole line; the default: 14 of notices and navigation in English.",
+    )
 
     def rewrite(self, texts: pa.StringArray) -> pa.StringArray:
         if not self.patterns:

@@ -18,12 +18,18 @@ class ModelScore(DocumentFilter):
     for a missing package (it names what to install), a missing or wrong file, and an unknown label.
     """
 
-    backend: Literal["fasttext", "kenlm"]
-    path: str = Field(min_length=1)
-    label: str = ""
-    min: float | None = None
-    max: float | None = None
-    sha256: str = Field(default="", pattern=r"^([0-9a-f]{64})?$")
+    backend: Literal["fasttext", "kenlm"] = Field(description="Which library scores.")
+    path: str = Field(min_length=1, description="File of the model.")
+    label: str = Field(
+        "", description="Label whose probability is the score, such as __label__hq; fasttext alone has one."
+    )
+    min: float | None = Field(None, description="Least score; null: any.")
+    max: float | None = Field(None, description="Most score; null: any.")
+    sha256: str = Field(
+        "",
+        pattern=r"^([0-9a-f]{64})?$",
+        description="Of the file, which is checked and becomes part of the fingerprint; empty: neither.",
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

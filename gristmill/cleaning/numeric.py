@@ -19,9 +19,9 @@ class Numeric(Filter):
     ``not_a_number``, ``number_too_low``, ``number_too_high``. Raises ``ConfigError`` where there is no such column.
     """
 
-    column: str = Field(min_length=1)
-    min: float | None = None
-    max: float | None = None
+    column: str = Field(min_length=1, description="Column of the number; name it in the source's columns.")
+    min: float | None = Field(None, description="Least number; null: any.")
+    max: float | None = Field(None, description="Most number; null: any.")
 
     @model_validator(mode="after")
     def _check_order(self) -> Self:

@@ -6,6 +6,7 @@ from typing import Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pydantic import Field
 
 from gristmill.cleaning.base import Rule
 from gristmill.columns import strings
@@ -28,9 +29,9 @@ class Pii(Rule):
     it cannot be told from a qualified name such as ``A::B``.
     """
 
-    email: str | None = "[EMAIL]"
-    ip: str | None = "[IP]"
-    ip_scope: Literal["all", "public"] = "all"
+    email: str | None = Field("[EMAIL]", description="What stands for an e-mail address; null leaves them.")
+    ip: str | None = Field("[IP]", description="What stands for an IP address; null leaves them.")
+    ip_scope: Literal["all", "public"] = Field("all", description="All addresses, or public ones alone.")
 
     def rewrite(self, texts: pa.StringArray) -> pa.StringArray:
         if self.email is not None:

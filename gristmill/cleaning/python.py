@@ -29,8 +29,13 @@ class Python(DocumentFilter):
     for any other result.
     """
 
-    function: str = Field(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$")
-    revision: int = Field(default=1, ge=1)
+    function: str = Field(
+        pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$",
+        description="MODULE:NAME of the function, in a module that GRISTMILL_ALLOW_MODULES names.",
+    )
+    revision: int = Field(
+        1, ge=1, description="Raise it when the function changes: its code is not part of the fingerprint."
+    )
 
     def check(self) -> None:
         module = self.function.partition(":")[0]

@@ -21,7 +21,7 @@ class RepeatedLines(TableFilter):
 
     genres: ClassVar[dict[str, dict[str, Any]]] = {"code": {"max_repeats": 100}}
 
-    max_repeats: int = Field(default=5, ge=1)
+    max_repeats: int = Field(5, ge=1, description="Most times that a line may occur.")
 
     def failures(self, tables: Tables) -> dict[str, Bools]:
         found = piece_groups(tables.lines)

@@ -14,8 +14,8 @@ class StopPhrases(Filter):
     Reason: ``stop_phrase``.
     """
 
-    phrases: tuple[Phrase, ...] = Field(min_length=1)
-    max_found: int = Field(default=0, ge=0)
+    phrases: tuple[Phrase, ...] = Field(min_length=1, description="Literal phrases, whatever their case.")
+    max_found: int = Field(0, ge=0, description="Most occurrences of them in a document.")
 
     def reasons(self, documents: pa.RecordBatch) -> pa.StringArray:
         found = pc.count_substring_regex(documents["text"], any_of(self.phrases), ignore_case=True)

@@ -19,7 +19,7 @@ class Symbols(TableFilter):
 
     genres: ClassVar[dict[str, dict[str, Any]]] = {"code": {"max_share": 0.5}}
 
-    max_share: float = Field(default=0.3, ge=0, le=1)
+    max_share: float = Field(0.3, ge=0, le=1, description="Most share of characters that are punctuation or symbols.")
 
     def failures(self, tables: Tables) -> dict[str, Bools]:
         return {"too_many_symbols": share(tables.count(tables.flag(SYMBOL)), tables.lengths) > self.max_share}

@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pydantic import Field
 
 from gristmill.cleaning._combining import crowded, sorted_marks
 from gristmill.cleaning._utf8 import Bools, Ints, Utf8, rows, view
@@ -29,7 +30,7 @@ class Unicode(Rule):
     time linear in the text, whatever it holds. Raises ``InputError`` when the texts of a batch become more than 2 GiB.
     """
 
-    form: Literal["NFC", "NFD", "NFKC", "NFKD"] = "NFC"
+    form: Literal["NFC", "NFD", "NFKC", "NFKD"] = Field("NFC", description="Normalisation form.")
 
     def rewrite(self, texts: pa.StringArray) -> pa.StringArray:
         utf8 = view(texts)

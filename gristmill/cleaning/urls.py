@@ -4,6 +4,7 @@ from typing import Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pydantic import Field
 
 from gristmill.cleaning.base import Rule
 
@@ -14,8 +15,8 @@ URL = r"(?i)\b(?:(?:https?|ftp)://|www\.)[!#-;=?-~]*[#$%&*+\-/0-9=@A-Z_a-z~]"
 class Urls(Rule):
     """Keeps web addresses, replaces each by ``placeholder``, or drops them."""
 
-    mode: Literal["keep", "placeholder", "drop"] = "placeholder"
-    placeholder: str = "[URL]"
+    mode: Literal["keep", "placeholder", "drop"] = Field("placeholder", description="What happens to web addresses.")
+    placeholder: str = Field("[URL]", description="What stands for one in mode placeholder.")
 
     def rewrite(self, texts: pa.StringArray) -> pa.StringArray:
         if self.mode == "keep":

@@ -20,8 +20,10 @@ class Whitespace(Rule):
 
     genres: ClassVar[dict[str, dict[str, Any]]] = {"code": {"mode": "code"}}
 
-    mode: Literal["prose", "code"] = "prose"
-    blank_lines: int = Field(default=1, ge=0)
+    mode: Literal["prose", "code"] = Field(
+        "prose", description="Prose, or code, whose indentation and inner blanks stay."
+    )
+    blank_lines: int = Field(1, ge=0, description="Most empty lines in a row.")
 
     def rewrite(self, texts: pa.StringArray) -> pa.StringArray:
         utf8 = view(texts)

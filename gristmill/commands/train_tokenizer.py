@@ -27,7 +27,7 @@ examples:
   python flows/train_tokenizer.py web.yaml --set 'tokenizer.weights={web: 2, books: 1}'
 
 The result is OUTPUT/tokenizer/, in other configurations tokenizer: {kind: huggingface, path: OUTPUT/tokenizer};
-OUTPUT/report/tokenizer.json has bytes a token, unknown ids and changed documents by source.
+OUTPUT/report/tokenizer.json has bytes a token, unknown ids and changed documents by source and by language.
 
 exit status: 0 done, 1 the run failed, 2 the request or the input has to be changed, 130 stopped by Ctrl-C
 """
@@ -66,16 +66,23 @@ def _check(config: PrepareConfig) -> int:
 
 
 def show(report: dict[str, Any], _: PrepareConfig) -> int:
-    """What the tokenizer does, by source, and where it is."""
+    """What the tokenizer does, by source and by language, and where it is."""
     console = Console()
-    table = Table(title=f"{report['name']}: {report['vocab_size']:,} ids, end of text {report['eot_id']}")
-    for name in ("source", "documents", "bytes per token", "unknown", "changed"):
-        table.add_column(name, justify="left" if name == "source" else "right")
-    for name, row in report["sources"].items():
-        unknown, changed = f"{row['unknown_share']:.2%}", f"{row['changed']:,}"
-        table.add_row(name, f"{row['documents']:,}", f"{row['bytes_per_token']:.2f}", unknown, changed)
-    console.print(table)
+    title = f"{report['name']}: {report['vocab_size']:,} ids, end of text {report['eot_id']}"
+    console.print(_table("source", report["sources"], title))
+    console.print(_table("language", report["languages"], "sampled documents by language (ISO 639; und: not sure)"))
     for warning in report["warnings"]:
         console.print(f"warning: {warning}", style="yellow", markup=False)
     console.print(f"tokenizer {report['folder']}  (sha256 {report['sha256'][:16]})", highlight=False)
     return 0
+
+
+def _table(what: str, rows: dict[str, Any], title: str) -> Table:
+    """The largest first."""
+    table = Table(title=title)
+    for name in (what, "documents", "bytes per token", "unknown", "changed"):
+        table.add_column(name, justify="left" if name == what else "right")
+    for name, row in sorted(rows.items(), key=lambda item: -item[1]["bytes"]):
+        unknown, changed = f"{row['unknown_share']:.2%}", f"{row['changed']:,}"
+        table.add_row(name, f"{row['documents']:,}", f"{row['bytes_per_token']:.2f}", unknown, changed)
+    return table

@@ -46,16 +46,25 @@ class MinHash(Dedup):
     """
 
     preset: Literal["datatrove", "nemo", "seed"] | None = None
-    """Settings taken where the configuration does not give them; see ``PRESETS``."""
-    num_perm: int = Field(default=128, ge=2, le=4096)
-    threshold: float = Field(default=0.8, gt=0, le=1)
-    bands: int | None = Field(default=None, ge=1)
-    rows: int | None = Field(default=None, ge=1)
-    ngram: int = Field(default=5, ge=1, le=1000)
-    unit: Unit = "auto"
-    seed: int = Field(default=1, ge=0, lt=1 << 32)
-    scheme: Literal["fast", "datasketch"] = "fast"
-    confirm: Literal["none", "signature", "exact"] = "signature"
+    """Whose settings stand for those that are not given: datatrove's (112 permutations, 14 bands of 8, 5 words), NeMo
+    Curator's (260, 20 bands of 13, 24 characters), or datasketch's (128, threshold 0.8)."""
+    num_perm: int = Field(
+        128, ge=2, le=4096, description="Values of a signature: more are more exact and cost more time."
+    )
+    threshold: float = Field(0.8, gt=0, le=1, description="Jaccard similarity from which two documents are copies.")
+    bands: int | None = Field(None, ge=1, description="Bands of a signature; null: chosen for the threshold.")
+    rows: int | None = Field(None, ge=1, description="Values in a band; null: chosen for the threshold.")
+    ngram: int = Field(5, ge=1, le=1000, description="Words, or characters, of a shingle.")
+    unit: Unit = Field(
+        "auto", description="What shingles are made of; auto: characters where a document is written without spaces."
+    )
+    seed: int = Field(1, ge=0, lt=1 << 32, description="Another seed gives other signatures.")
+    scheme: Literal["fast", "datasketch"] = Field(
+        "fast", description="Hash of the shingles: fast, or that of datasketch for its values."
+    )
+    confirm: Literal["none", "signature", "exact"] = Field(
+        "signature", description="How candidates are held against each other: not, by signatures, or by their shingles."
+    )
 
     @model_validator(mode="before")
     @classmethod

@@ -23,7 +23,7 @@ class ParquetRows(Format):
 
     holds: ClassVar[Literal["tokens", "rows", "text"]] = "rows"
 
-    eot: Literal["prepend"] = "prepend"
+    eot: Literal["prepend"] = Field("prepend", description="Every document begins with it.")
 
     group: int = Field(256, ge=1, le=1 << 20, description="Rows in a row group, the least that is read at once.")
 

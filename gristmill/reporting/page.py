@@ -15,7 +15,14 @@ import msgspec
 from markupsafe import Markup
 
 from gristmill.reporting import charts
-from gristmill.reporting.figures import STEPS, Figures
+from gristmill.reporting.figures import (
+    STEPS,
+    Figures,
+    doubling_rows,
+    language_rows,
+    packing_rows,
+    script_rows,
+)
 from gristmill.reporting.health import judged_rows
 from gristmill.reporting.tables import (
     SPARED,
@@ -115,7 +122,9 @@ def _sections(manifest: Manifest, figures: Figures, rejected: list[Row], quarant
         ),
         _lengths(figures),
         _clusters(manifest, figures),
+        _languages(figures),
         _scripts(figures),
+        _packing(figures),
         _files(manifest),
         _cut("inputs", "Input shards", input_rows(manifest), "manifest.json"),
         _cut("quarantine", "Quarantine", quarantined, "report/quarantine/"),
@@ -185,7 +194,7 @@ def _lengths(figures: Figures) -> Section:
         title="Length of documents",
         text="Published documents by their ids, end-of-text not counted.",
         chart=_columns(figures.lengths, "Documents by length", "ids"),
-        rows=_doubling(figures.lengths, "ids", "documents"),
+        rows=doubling_rows(figures.lengths, "ids", "documents"),
     )
 
 
@@ -197,37 +206,52 @@ def _clusters(manifest: Manifest, figures: Figures) -> Section:
         text=f"{copies:,} documents were dropped as copies. A group is the document that stayed and its copies within "
         "a generation. report/duplicates/ names each copy and the document that it repeats.",
         chart=_columns(figures.clusters, "Groups by their documents", "documents in the group"),
-        rows=_doubling(figures.clusters, "documents in the group", "groups"),
+        rows=doubling_rows(figures.clusters, "documents in the group", "groups"),
     )
 
 
 def _columns(table: dict[int, int], title: str, name: str) -> str:
-    values = [(_range(first), float(count)) for first, count in _filled(table).items()]
+    values = [(str(row[name]), float(str(row["count"]))) for row in doubling_rows(table, name, "count")]
     return charts.columns(values, title, name, "count") if values else ""
 
 
-def _doubling(table: dict[int, int], name: str, counted: str) -> list[Row]:
-    return [{name: _range(first), counted: count} for first, count in _filled(table).items()]
+def _languages(figures: Figures) -> Section:
+    rows = language_rows(figures)
+    return Section(
+        anchor="languages",
+        title="Languages",
+        text=f"A sample of {figures.sampled:,} cleaned documents, chosen by a keyed hash, each judged by 1,000 "
+        "characters from its middle. Codes of ISO 639; und: not sure, zxx: no language, such as numbers and markup."
+        if rows
+        else "",
+        chart=_bars(rows, "language", "documents", "Sampled documents by language"),
+        rows=rows[:MOST_ROWS],
+        hidden=max(0, len(rows) - MOST_ROWS),
+        rest="report/figures.json",
+    )
 
 
-def _filled(table: dict[int, int]) -> dict[int, int]:
-    """With the empty steps between the first and the last."""
-    first, last = min(table, default=1), max(table, default=0)
-    return {1 << step: table.get(1 << step, 0) for step in range(first.bit_length() - 1, last.bit_length())}
-
-
-def _range(first: int) -> str:
-    if first == 1:
-        return "1"
-    return f"{first}-{2 * first - 1}" if first < 1024 else f"{first >> 10}k-{first >> 9}k"
+def _packing(figures: Figures) -> Section:
+    rows = packing_rows(figures)
+    wasted: list[Row] = [
+        {"what": f"{row['format']}: {row['what']}", "ids": row["count"]}
+        for row in rows
+        if row["what"] in ("ids cropped", "ids left out", "padding") and row["count"]
+    ]
+    return Section(
+        anchor="packing",
+        title="Packing",
+        text="Cropped: ends of documents that found no room in a row. Left out: what fills no whole row or sample at "
+        "the end of a file. Padding: places in rows without text."
+        if rows
+        else "",
+        chart=_bars(wasted, "what", "ids", "Ids lost to packing, and padding"),
+        rows=rows,
+    )
 
 
 def _scripts(figures: Figures) -> Section:
-    letters = max(1, sum(figures.scripts.values()))
-    ordered = sorted(figures.scripts.items(), key=lambda pair: (-pair[1], pair[0]))
-    rows: list[Row] = [
-        {"script": script, "letters": count, "share": f"{count / letters:.2%}"} for script, count in ordered
-    ]
+    rows = script_rows(figures)
     return Section(
         anchor="scripts",
         title="Scripts",

@@ -17,7 +17,7 @@ class KeyedSource(Source):
     id_key: str | None = Field(None, description="Key of the document's id; default: file name and line or row.")
     source_key: str | None = Field(None, description="Key whose value names the source; default: this source's name.")
     columns: list[str] = Field([], description="Further keys to carry along, as text.")
-    limits: Limits = Limits()
+    limits: Limits = Field(Limits(), description="What one file may cost before it, or a document of it, is refused.")
 
     @field_validator("text_key", "id_key", "source_key", "columns")
     @classmethod

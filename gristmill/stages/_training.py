@@ -1,7 +1,6 @@
 """The documents that a tokenizer is made from, and what the made one does with them."""
 
 from collections.abc import Iterator
-from itertools import groupby
 from typing import Any
 
 import msgspec
@@ -11,6 +10,7 @@ import xxhash
 from gristmill import progress
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError
+from gristmill.languages import language
 from gristmill.stages._arrow import batches
 from gristmill.stages._kept import kept
 from gristmill.tokenizers.base import Encoder
@@ -18,6 +18,9 @@ from gristmill.types import StageReport, TokenizerRecord, Value
 
 MEASURED = 2_000_000
 """Characters of each source, the first of its sample, on which a trained tokenizer is measured: 2 s of decoding."""
+
+IDENTIFIED = 1024
+"""Documents of each source, the first of those, whose language is asked for: 0.3 s."""
 
 MOST_UNKNOWN = 0.01
 MUCH_UNKNOWN = 0.005
@@ -63,33 +66,54 @@ def _source(cleaned: StageReport) -> str | None:
 
 
 class Measured(Value, frozen=True, kw_only=True):
-    """What a trained tokenizer does with the sample of one source."""
+    """What a trained tokenizer does with documents of one source or language."""
 
-    documents: int
-    characters: int
-    bytes: int
-    tokens: int
-    unknown: int
-    changed: int
+    documents: int = 0
+    characters: int = 0
+    bytes: int = 0
+    tokens: int = 0
+    unknown: int = 0
+    changed: int = 0
     """Documents that do not come back unchanged when their ids are decoded."""
 
     @property
     def unknown_share(self) -> float:
         return self.unknown / max(1, self.tokens)
 
+    def __add__(self, other: "Measured") -> "Measured":
+        names = self.__struct_fields__
+        return Measured(**{name: getattr(self, name) + getattr(other, name) for name in names})
 
-def measure(encoder: Encoder, sample: Sample) -> dict[str, Measured]:
-    """By source, on the first ``MEASURED`` characters of its sample.
+
+class Measurements(Value, frozen=True, kw_only=True):
+    """What a trained tokenizer does, looked at in two ways."""
+
+    sources: dict[str, Measured] = msgspec.field(default_factory=dict)
+    """On the first ``MEASURED`` characters of the sample of each."""
+    languages: dict[str, Measured] = msgspec.field(default_factory=dict)
+    """By ISO 639 code, on the first ``IDENTIFIED`` documents of each source among those."""
+
+
+def measure(encoder: Encoder, sample: Sample) -> Measurements:
+    """Encode and decode a part of the sample.
 
     Raises ``ConfigError`` when more than 1 % of the ids of a source are unknown.
     """
     found: dict[str, Measured] = {}
-    for source, group in groupby(sample.by_source(), key=lambda item: item[0]):
-        before = found.get(source, Measured(documents=0, characters=0, bytes=0, tokens=0, unknown=0, changed=0))
-        for _, texts in group:
-            if before.characters < MEASURED:
-                before = _added(before, encoder, texts)
-        found[source] = before
+    languages: dict[str, Measured] = {}
+    for source, texts in sample.by_source():
+        before = found.setdefault(source, Measured())
+        if before.characters < MEASURED:
+            rows = _measured(encoder, texts)
+            for text, row in zip(texts[: max(0, IDENTIFIED - before.documents)], rows, strict=False):
+                code = language(text)
+                languages[code] = languages.get(code, Measured()) + row
+            found[source] = sum(rows, before)
+    _check_unknown(encoder, found)
+    return Measurements(sources=found, languages=dict(sorted(languages.items())))
+
+
+def _check_unknown(encoder: Encoder, found: dict[str, Measured]) -> None:
     for source, measured in found.items():
         if measured.unknown_share > MOST_UNKNOWN:
             raise ConfigError(
@@ -97,22 +121,13 @@ def measure(encoder: Encoder, sample: Sample) -> dict[str, Measured]:
                 f"more than {MOST_UNKNOWN:.0%}; raise tokenizer.vocab_size or the weight of the source, or use "
                 "algorithm: bpe"
             )
-    return found
 
 
-def training_report(record: TokenizerRecord, measured: dict[str, Measured]) -> dict[str, Any]:
+def training_report(record: TokenizerRecord, measured: Measurements) -> dict[str, Any]:
     """What there is to say of a tokenizer that was made from the corpus, JSON-able."""
-    sources = {
-        name: {
-            **msgspec.structs.asdict(row),
-            "bytes_per_token": round(row.bytes / max(1, row.tokens), 4),
-            "unknown_share": round(row.unknown_share, 6),
-        }
-        for name, row in measured.items()
-    }
     warnings = [
         f"{row.unknown_share:.2%} of the ids of source {name} are unknown"
-        for name, row in measured.items()
+        for name, row in measured.sources.items()
         if row.unknown_share > MUCH_UNKNOWN
     ]
     return {
@@ -120,21 +135,35 @@ def training_report(record: TokenizerRecord, measured: dict[str, Measured]) -> d
         "vocab_size": record.vocab_size,
         "eot_id": record.eot_id,
         "sha256": record.sha256,
-        "sources": sources,
+        "sources": _rows(measured.sources),
+        "languages": _rows(measured.languages),
         "warnings": warnings,
     }
 
 
-def _added(before: Measured, encoder: Encoder, texts: list[str]) -> Measured:
+def _rows(table: dict[str, Measured]) -> dict[str, dict[str, Any]]:
+    return {
+        name: {
+            **msgspec.structs.asdict(row),
+            "bytes_per_token": round(row.bytes / max(1, row.tokens), 4),
+            "unknown_share": round(row.unknown_share, 6),
+        }
+        for name, row in table.items()
+    }
+
+
+def _measured(encoder: Encoder, texts: list[str]) -> list[Measured]:
+    """Each of the texts."""
     encoded = encoder.encode(texts)
     rows = np.split(encoded.ids, encoded.offsets[1:-1]) if texts else []
-    return Measured(
-        documents=before.documents + len(texts),
-        characters=before.characters + sum(map(len, texts)),
-        bytes=before.bytes + sum(len(text.encode()) for text in texts),
-        tokens=before.tokens + len(encoded.ids),
-        unknown=before.unknown + int(np.count_nonzero(encoded.ids == encoder.unk_id))
-        if encoder.unk_id is not None
-        else 0,
-        changed=before.changed + sum(encoder.decode(row) != text for row, text in zip(rows, texts, strict=True)),
-    )
+    return [
+        Measured(
+            documents=1,
+            characters=len(text),
+            bytes=len(text.encode()),
+            tokens=len(row),
+            unknown=0 if encoder.unk_id is None else int(np.count_nonzero(row == encoder.unk_id)),
+            changed=int(encoder.decode(row) != text),
+        )
+        for row, text in zip(rows, texts, strict=True)
+    ]

@@ -12,7 +12,7 @@ from gristmill import ledger, places, storage
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, InputError
 from gristmill.manifest import exists, read_manifest
-from gristmill.stages._training import Measured, Sample, measure, training_report
+from gristmill.stages._training import Measurements, Sample, measure, training_report
 from gristmill.tokenizers.base import Encoder, Tokenizer
 from gristmill.types import Artifact, StageReport, TokenizerRecord, token_dtype
 
@@ -52,8 +52,8 @@ def vocabulary(generation: int, cleaned: list[StageReport], decided: StageReport
 
 
 def obtain(cleaned: list[StageReport], decided: StageReport, config: PrepareConfig) -> StageReport:
-    """Write the tokenizer's files; ``details`` holds a ``TokenizerRecord`` and, by source, what a tokenizer made from
-    the corpus does with it (``Measured``).
+    """Write the tokenizer's files; ``details`` holds a ``TokenizerRecord`` and what a tokenizer made from the corpus
+    does with it, ``measured`` by source and by ``languages``.
 
     Raises ``InputError`` when no document is left, ``ConfigError`` when too much is unknown to a trained tokenizer.
     """
@@ -71,7 +71,7 @@ def obtain(cleaned: list[StageReport], decided: StageReport, config: PrepareConf
             measured = measure(config.tokenizer.load(folder), sample)
         else:
             config.tokenizer.prepare([], folder)
-            measured = {}
+            measured = Measurements()
         return _report(key, folder, measured, config)
 
     return ledger.run(config.execution.work, "vocabulary", 0, determined, produce)
@@ -86,15 +86,15 @@ def _published(config: PrepareConfig) -> StageReport:
     def produce(folder: Path, key: str) -> StageReport:
         for path in places.at(config.destination).folder("tokenizer").iterdir():
             storage.write(folder / path.name, path.read_bytes())
-        return _report(key, folder, {}, config)
+        return _report(key, folder, Measurements(), config)
 
     return ledger.run(config.execution.work, "vocabulary", 0, determined, produce)
 
 
-def _report(key: str, folder: Path, measured: dict[str, Measured], config: PrepareConfig) -> StageReport:
+def _report(key: str, folder: Path, measured: Measurements, config: PrepareConfig) -> StageReport:
     artifacts = _files(folder)
     record = _record(config.tokenizer, folder, artifacts)
-    details = {"record": record, "measured": measured}
+    details = {"record": record, "measured": measured.sources, "languages": measured.languages}
     return StageReport(stage="vocabulary", shard=0, fingerprint=key, artifacts=artifacts, details=details)
 
 
@@ -131,8 +131,9 @@ def _check_left(cleaned: list[StageReport], decided: StageReport) -> None:
 
 def report_of_training(report: StageReport) -> bytes | None:
     """The page about a tokenizer that was made from the corpus, as JSON; None for one that was copied."""
-    measured = msgspec.convert(report.details["measured"], dict[str, Measured])
-    if not measured:
+    details = {"sources": report.details["measured"], "languages": report.details.get("languages", {})}
+    measured = msgspec.convert(details, Measurements)
+    if not measured.sources:
         return None
     return msgspec.json.format(msgspec.json.encode(training_report(tokenizer_record(report), measured)), indent=1)
 

@@ -107,6 +107,12 @@ def test_files_that_are_named_exist(page: Path) -> None:
     assert not missing
 
 
+def test_the_first_page_leads_to_all_others() -> None:
+    """A page that nothing names is not read."""
+    named = set(re.findall(r"\]\((docs/[\w-]+\.md)\)", (ROOT / "README.md").read_text(encoding="utf-8")))
+    assert named == {f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md")}
+
+
 def test_the_page_on_operating_has_the_commands_that_tests_run() -> None:
     """A command that only the page has is never tried; one that only the tests have is never found."""
     page = (ROOT / "docs" / "operate.md").read_text(encoding="utf-8")

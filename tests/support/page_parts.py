@@ -18,6 +18,21 @@ def figures(**changes: Any) -> Figures:
         clusters={2: 1},
         scripts={"Latin": 380, "Han": 20},
         sampled=4,
+        languages={"de": {"documents": 1, "characters": 300}, "en": {"documents": 3, "characters": 200}},
+        packing={
+            "nanogpt": {"ids": 90, "placed": 90, "left": 0},
+            "parquet_rows": {
+                "documents": 3,
+                "whole": 2,
+                "absent": 0,
+                "rows": 4,
+                "ids": 90,
+                "placed": 60,
+                "cropped": 20,
+                "left": 10,
+                "padding": 40,
+            },
+        },
     )
     return msgspec.structs.replace(plain, **changes)
 

@@ -55,7 +55,7 @@ def test_markup_is_well_formed_and_accessible() -> None:
     assert (parsed.open, parsed.crossed) == ([], [])
     assert parsed.named("html") == [{"lang": "en"}]
     assert all(chart["role"] == "img" and chart["aria-label"] for chart in parsed.named("svg"))
-    assert len(parsed.named("svg")) == 7
+    assert len(parsed.named("svg")) == 9
     assert all(cell["scope"] in ("col", "row") for cell in parsed.named("th"))
     anchors = {str(link["href"])[1:] for link in parsed.named("a")}
     assert anchors == {str(attributes["id"]) for _, attributes in parsed.tags if "id" in attributes}
@@ -113,6 +113,28 @@ def test_empty_steps_of_a_histogram_are_shown() -> None:
     words = " ".join(" ".join(Parsed(made(lengths={1: 2, 8: 3, 2048: 1})).texts).split())
     assert "1 2 2-3 0 4-7 0 8-15 3 16-31 0" in words
     assert "1k-2k 0 2k-4k 1" in words
+
+
+def test_languages_have_shares_of_documents_and_characters() -> None:
+    """One long book in another language is few documents and most of the text."""
+    parsed = Parsed(made())
+    words = " ".join(" ".join(parsed.texts).split())
+    assert ("h2", "Languages") in parsed.headings
+    assert "A sample of 4 cleaned documents, chosen by a keyed hash" in words
+    assert "en 3 75.00% 200 40.00% de 1 25.00% 300 60.00%" in words
+
+
+def test_what_packing_wastes_is_shown_by_format() -> None:
+    """A crop of a third of all ids looks like nothing in a table of published tokens."""
+    words = " ".join(" ".join(Parsed(made()).texts).split())
+    assert "nanogpt ids in its files 90 100.00% nanogpt ids left out 0 0.00%" in words
+    assert "parquet_rows ids in its files 60 66.67% parquet_rows ids cropped 20 22.22%" in words
+    assert "parquet_rows ids left out 10 11.11% parquet_rows padding 40 40.00%" in words
+    assert "parquet_rows documents whole 2 66.67%" in words
+    charts = [str(chart["aria-label"]) for chart in Parsed(made()).named("svg")]
+    assert "Chart: Ids lost to packing, and padding. The table after it has the values." in charts
+    nothing = {"nanogpt": {"ids": 90, "placed": 90, "left": 0}}
+    assert not any("lost to packing" in str(chart) for chart in Parsed(made(packing=nothing)).named("svg"))
 
 
 def test_sources_are_held_against_the_mix() -> None:

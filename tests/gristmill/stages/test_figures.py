@@ -66,6 +66,40 @@ def test_letters_are_counted_by_script(made: PrepareConfig) -> None:
     assert found.sampled == 66
 
 
+def test_languages_are_those_of_the_cleaned_documents(tmp_path: Path) -> None:
+    """Characters are those of the whole documents, though each is judged by its middle."""
+    english = "The river runs slowly past the old houses, and in the evening the children swim in it. "
+    german = "Der Fluss zieht langsam an den alten H\u00e4usern vorbei, und am Abend baden die Kinder. "
+    texts = [english * 40, english * 2, german * 3]
+    write_documents(tmp_path / "in" / "a.jsonl.gz", texts)
+    config = request(tmp_path)
+    serial.prepare(config)
+    assert figures_of(config).languages == {
+        "de": {"documents": 1, "characters": len(texts[2])},
+        "en": {"documents": 2, "characters": len(texts[0]) + len(texts[1])},
+    }
+
+
+def test_packing_has_the_account_of_every_format(tmp_path: Path) -> None:
+    """Held against the published rows and stream."""
+    write_documents(tmp_path / "in" / "a.jsonl.gz", ["x" * length for length in (5, 9, 20, 40, 7, 3, 11)])
+    config = request(
+        tmp_path, packing={"kind": "best_fit", "length": 15}, formats=[{"kind": "parquet_rows"}], split={"kind": "none"}
+    )
+    manifest = serial.prepare(config)
+    found = figures_of(config).packing["parquet_rows"]
+    assert found["ids"] == 5 + 9 + 20 + 40 + 7 + 3 + 11 + 7
+    assert found["ids"] == found["placed"] + found["cropped"] + found["left"]
+    assert found["placed"] == sum(file.tokens for file in manifest.files) == 16 * found["rows"]
+    assert found["cropped"] > 0
+    assert (found["documents"], found["padding"]) == (7, 0)
+
+
+def test_a_stream_has_nothing_cropped(made: PrepareConfig) -> None:
+    packing = figures_of(made).packing
+    assert packing == {"nanogpt": {"ids": packing["nanogpt"]["placed"], "placed": packing["nanogpt"]["ids"], "left": 0}}
+
+
 @pytest.mark.parametrize("dedup", [[], [{"kind": "paragraph", "min_bytes": 5}]])
 def test_other_ways_to_drop_copies_have_figures_too(tmp_path: Path, dedup: list[Any]) -> None:
     write_documents(tmp_path / "in" / "a.jsonl.gz", ["one text", "another text"])

@@ -46,6 +46,32 @@ def test_the_report_says_what_the_vocabulary_does_by_source(tmp_path: Path) -> N
     }
 
 
+def test_the_report_says_what_the_vocabulary_does_by_language(tmp_path: Path) -> None:
+    """A tokenizer that is good on the whole may take three times as many tokens for one language: its readers pay."""
+    english = "The river runs slowly past the old houses, and in the evening the children come down to swim. "
+    german = "Der Fluss zieht langsam an den alten H\u00e4usern vorbei, und am Abend baden die Kinder darin. "
+    write_documents(tmp_path / "web" / "a.jsonl", [english * 3 + str(number) for number in range(50)])
+    write_documents(tmp_path / "notes" / "a.jsonl", [german * 2, english * 2])
+    sources = [{"kind": "files", "name": name, "paths": [str(tmp_path / name)]} for name in SOURCES]
+    serial.prepare(request(tmp_path, sources=sources, tokenizer={"kind": "train", "vocab_size": 300}))
+    found = json.loads((tmp_path / "out" / "report" / "tokenizer.json").read_text())
+    assert {code: row["documents"] for code, row in found["languages"].items()} == {"de": 1, "en": 51}
+    for what in ("documents", "characters", "bytes", "tokens"):
+        wanted = sum(row[what] for row in found["sources"].values())
+        assert sum(row[what] for row in found["languages"].values()) == wanted
+    assert found["languages"]["en"]["bytes_per_token"] > found["languages"]["de"]["bytes_per_token"] > 1
+
+
+def test_languages_are_asked_for_a_few_documents_of_each_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A source of short documents has a hundred thousand of them in the characters that are measured."""
+    monkeypatch.setattr(_training, "IDENTIFIED", 7)
+    found = report(tmp_path)
+    assert sum(row["documents"] for row in found["languages"].values()) == 2 * 7
+    assert found["sources"]["notes"]["documents"] == 60
+
+
 def test_a_source_without_weight_is_not_trained_on(tmp_path: Path) -> None:
     with_notes = report(tmp_path / "a", weights={"web": 1, "notes": 1})
     without = report(tmp_path / "b", weights={"web": 1, "notes": 0})
