@@ -49,7 +49,7 @@ def prepare(config: PrepareConfig = PrepareConfig()) -> dict[str, object]:  # no
             return stand(planned, config)
         ingested = ingest(planned, config)
         dropped = drop_duplicates(ingested, config)
-        tokenized = tokenize_shards(dropped, config)
+        tokenized = tokenize_shards(ingested.cleaned, dropped, config)
         delivered = deliver(tokenized, config)
         return publish(ingested, dropped, tokenized, delivered, config)
 

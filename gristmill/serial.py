@@ -24,6 +24,7 @@ from gristmill.stages.results import Results
 from gristmill.stages.sign import sign
 from gristmill.stages.spans import find_spans, settle, sign_spans, span_ranges, trim
 from gristmill.stages.spans import kinds as span_kinds
+from gristmill.stages.survey import survey
 from gristmill.stages.texts import texts
 from gristmill.stages.tokenize import tokenize
 from gristmill.stages.upload import upload
@@ -180,6 +181,7 @@ def prepare(config: PrepareConfig) -> Manifest:
             tokenized=tokenized,
             texts=spelled,
             mixed=mixed,
+            surveyed=survey(done.cleaned, config),
             layout=laid,
             packed=pieces,
             uploaded=uploaded,

@@ -43,6 +43,7 @@ def publish(
         tokenized=tokenized.shards,
         texts=tokenized.texts,
         mixed=tokenized.mixed,
+        surveyed=tokenized.surveyed,
         layout=delivered.layout,
         packed=delivered.pieces,
         uploaded=delivered.uploaded,

@@ -4,9 +4,13 @@ The bytes are the same. A task run each is the rule; above 1,000 calls, and on o
 batch of calls, so that no stage has more than 1,000 task runs.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from prefect import Task
+from prefect.futures import PrefectFuture
+from prefect.task_runners import ThreadPoolTaskRunner
 
 from gristmill.config import PrepareConfig
 from gristmill.errors import InputError
@@ -109,6 +113,13 @@ def at_once(calls: dict[Task[..., Any], Call], config: PrepareConfig) -> list[An
     results = list(crew.outcomes().values())
     raise_failed(results)
     return results
+
+
+@contextmanager
+def meanwhile(task: Task[..., Any], call: Call) -> Iterator[PrefectFuture[Any]]:
+    """A task that runs in this process, on a thread of its own, while the block goes on."""
+    with ThreadPoolTaskRunner(max_workers=1) as runner:
+        yield runner.submit(task=task, parameters=call)
 
 
 def all_done(task: Task[..., Any], calls: list[Call], config: PrepareConfig) -> list[Any]:

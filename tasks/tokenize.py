@@ -4,14 +4,15 @@ from prefect import task
 
 from gristmill.config import PrepareConfig
 from gristmill.stages import order as ordering
+from gristmill.stages import survey as surveying
 from gristmill.stages import texts as texts_stage
 from gristmill.stages import tokenize as stage
 from gristmill.stages import vocabulary as vocabularies
 from gristmill.types import StageReport, Value
 from tasks.dedup import Deduplicated
 from tasks.mix import mix
-from tasks.run import OPTIONS, Reports, in_worker, watch
-from tasks.spread import all_done, at_once
+from tasks.run import OPTIONS, Reports, in_worker, tag, watch
+from tasks.spread import all_done, at_once, meanwhile
 
 
 class Tokenized(Value, frozen=True, kw_only=True):
@@ -25,6 +26,8 @@ class Tokenized(Value, frozen=True, kw_only=True):
     """The same documents as bytes of their text; empty where no format holds it."""
     mixed: StageReport | None
     """How often each of them is published; None where nothing is mixed."""
+    surveyed: StageReport
+    """What the corpus is written in."""
 
 
 @task(name="vocabulary", task_run_name="vocabulary", **OPTIONS)
@@ -68,6 +71,13 @@ def tokenize(
     )
 
 
+@task(name="survey", task_run_name="survey", **OPTIONS)
+def survey(cleaned: Reports, config: PrepareConfig) -> StageReport:
+    """What a sample of all documents is written in: in this process, for it is little and all workers are busy."""
+    tag("survey")
+    return surveying.survey(cleaned.reports, config)
+
+
 @task(name="texts", task_run_name="texts-{cleaned.name}", **OPTIONS)
 def texts(
     place: int,
@@ -90,8 +100,8 @@ def texts(
     )
 
 
-def tokenize_shards(dropped: Deduplicated, config: PrepareConfig) -> Tokenized:
-    """Fan out over the pieces that are left."""
+def tokenize_shards(cleaned: list[StageReport], dropped: Deduplicated, config: PrepareConfig) -> Tokenized:
+    """Fan out over the pieces that are left; meanwhile, look at what all of them are written in."""
     pieces, settled = Reports(reports=dropped.pieces), dropped.settled
     watch.board.begin("vocabulary", 1)
     watch.board.begin("order", 1)
@@ -106,7 +116,8 @@ def tokenize_shards(dropped: Deduplicated, config: PrepareConfig) -> Tokenized:
     )
     common |= {"tokenizer": tokenizer, "arranged": arranged}
     calls = [{"place": place, "cleaned": cleaned, **common} for place, cleaned in enumerate(dropped.pieces)]
-    shards = all_done(tokenize, calls, config)
+    with meanwhile(survey, {"cleaned": Reports(reports=cleaned), "config": config}) as surveyed:
+        shards = all_done(tokenize, calls, config)
     spelled = _spelled(dropped, shards, arranged, config) if config.holds_text else []
     mixed = _mixed(dropped, shards, spelled, arranged, config) if config.mix else None
     return Tokenized(
@@ -116,6 +127,7 @@ def tokenize_shards(dropped: Deduplicated, config: PrepareConfig) -> Tokenized:
         shards=shards,
         texts=spelled,
         mixed=mixed,
+        surveyed=surveyed.result(),
     )
 
 

@@ -3,31 +3,19 @@
 from collections import Counter
 
 import numpy as np
-import pyarrow.compute as pc
 
-from gristmill.columns import strings
 from gristmill.config import PrepareConfig
-from gristmill.languages import SHOWN, language, middle
 from gristmill.reporting.figures import Figures
-from gristmill.stages._sampled import sampled
 from gristmill.stages.decide import NO_PLACE, VERDICT
 from gristmill.stages.mix import published_pieces
 from gristmill.stages.records import mapped
 from gristmill.stages.results import Results
 from gristmill.types import DOCUMENT, StageReport
 
-SCRIPTS = (
-    "Arabic", "Armenian", "Bengali", "Cyrillic", "Devanagari", "Ethiopic", "Georgian", "Greek", "Gujarati", "Gurmukhi",
-    "Han", "Hangul", "Hebrew", "Hiragana", "Kannada", "Katakana", "Khmer", "Lao", "Latin", "Malayalam", "Mongolian",
-    "Myanmar", "Oriya", "Sinhala", "Tamil", "Telugu", "Thaana", "Thai", "Tibetan",
-)  # fmt: skip
-"""Names of Unicode scripts as RE2 has them; letters of all others are counted as ``Other``."""
-
 
 def figures(results: Results, config: PrepareConfig) -> Figures:
     """Count what the reports add up to and what the files hold. Groups of copies take 8 bytes a copy while they are
-    counted. Languages take 0.7 s of CPU, however large the corpus is: 0.4 for loading the identifier."""
-    texts = [(middle(text, SHOWN), len(text)) for text in sampled(results.cleaned)]
+    counted."""
     trimmed = results.trimmed or [results.decided]
     steps = {
         "usable": results.fetched,
@@ -43,9 +31,7 @@ def figures(results: Results, config: PrepareConfig) -> Figures:
         | {"published": sum(piece["characters"] for piece in published)},
         lengths=_lengths(results, config),
         clusters=_clusters(results.decided),
-        scripts=_scripts([text for text, _ in texts]),
-        sampled=len(texts),
-        languages=_languages(texts),
+        **results.surveyed.details,
         packing=_packing(results, config),
     )
 
@@ -74,25 +60,6 @@ def _doubling(values: np.ndarray) -> dict[int, int]:
     return {1 << place: count for place, count in enumerate(counts.tolist()) if count}
 
 
-def _scripts(excerpts: list[str]) -> dict[str, int]:
-    """Letters by script."""
-    letters: Counter[str] = Counter()
-    for text in excerpts:
-        letters.update(text)
-    counts = {name: sum(letters[mark] for mark in marks) for name, marks in _by_script(sorted(letters)).items()}
-    return {name: count for name, count in counts.items() if count}
-
-
-def _languages(texts: list[tuple[str, int]]) -> dict[str, dict[str, int]]:
-    """Documents and characters by language, of excerpts and the lengths of their documents."""
-    found: dict[str, dict[str, int]] = {}
-    for text, characters in texts:
-        row = found.setdefault(language(text), {"documents": 0, "characters": 0})
-        row["documents"] += 1
-        row["characters"] += characters
-    return dict(sorted(found.items()))
-
-
 def _packing(results: Results, config: PrepareConfig) -> dict[str, dict[str, int]]:
     """Of every format of ids: where they went."""
     found: dict[str, dict[str, int]] = {}
@@ -112,15 +79,3 @@ def _packing(results: Results, config: PrepareConfig) -> dict[str, dict[str, int
             placed, left = sum(file.tokens for file, _ in files), results.layout.rest[kind]
             found[kind] = {"ids": placed + left, "placed": placed, "left": left}
     return found
-
-
-def _by_script(marks: list[str]) -> dict[str, list[str]]:
-    """The letters among the characters, by script."""
-    column = strings([mark for mark in marks if mark.isalpha()])
-    found: dict[str, list[str]] = {}
-    rest = column
-    for script in SCRIPTS:
-        inside = pc.match_substring_regex(rest, rf"\p{{{script}}}")
-        found[script] = rest.filter(inside).to_pylist()
-        rest = rest.filter(pc.invert(inside))
-    return found | {"Other": rest.to_pylist()}

@@ -45,6 +45,7 @@ class Results(Value, frozen=True, kw_only=True):
     """The same documents as bytes of their text, for formats that hold it; empty where there is none."""
     mixed: StageReport | None
     """How often every document is published; None where nothing is mixed."""
+    surveyed: StageReport
     layout: Layout
     packed: list[StageReport]
     uploaded: list[StageReport]

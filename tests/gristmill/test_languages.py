@@ -2,8 +2,13 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
-from gristmill.languages import LANGUAGES, SHOWN, UNSURE, language, middle
+import pytest
+from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+from gristmill import places
+from gristmill.languages import LANGUAGES, SHOWN, UNSURE, identifier, language, middle
 
 ENGLISH = "The river runs slowly past the old houses, and in the evening the children come down to swim in it. "
 FRENCH = "La rivi\u00e8re passe lentement devant les maisons, et le soir les enfants viennent s'y baigner. "
@@ -27,7 +32,26 @@ def test_the_middle_of_a_text() -> None:
 
 
 def test_the_model_is_not_loaded_before_it_is_used() -> None:
-    """It takes 0.5 s and 100 MB in each of many workers that never ask for a language."""
+    """Many workers never ask for a language."""
     code = "import gristmill.stages.clean, gristmill.languages as found; print(found.identifier.cache_info().currsize)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "0\n"
+
+
+def test_the_tables_on_disk_are_those_of_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table that a full disk cut short would change which documents are kept."""
+    monkeypatch.setenv(places.SPOOL, str(tmp_path))
+    packed = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    texts = [ENGLISH, FRENCH, "12 34", "\u6cb3\u6d41\u7ecf\u8fc7\u623f\u5b50\u3002" * 5, ""]
+    identifier.cache_clear()
+    try:
+        assert [identifier().classify(text) for text in texts] == [packed.classify(text) for text in texts]
+        (table,) = tmp_path.rglob("moves.npy")
+        whole = table.read_bytes()
+        table.unlink()
+        table.write_bytes(whole[: len(whole) // 2])
+        identifier.cache_clear()
+        assert [identifier().classify(text) for text in texts] == [packed.classify(text) for text in texts]
+        assert table.read_bytes() == whole
+    finally:
+        identifier.cache_clear()
