@@ -15,6 +15,7 @@ from gristmill.formats.parquet_rows import ParquetRows
 from gristmill.packing.base import RowPacking
 from gristmill.recount import BLOCK_BYTES, block_digests, recount
 from gristmill.stages.generations import put
+from gristmill.stages.label_masks import as_bytes, label_mask
 from gristmill.stages.rows import RowFile, write_rows
 from gristmill.stages.vocabulary import tokenizer_record
 from gristmill.types import Artifact, Boundary, PlannedFile, PublishedFile, StageReport
@@ -53,12 +54,16 @@ def upload(
         for path in parts:
             if path.is_relative_to(folder):
                 storage.remove(path)  # published, and not needed again
-        companions = format.companions(whole)
+        masks = format.masks(file.path, whole.blocks())
+        companions = {**format.companions(whole), **{path: as_bytes(found) for path, found in masks.items()}}
         beside = {f"companion-{number}": path for number, path in enumerate(companions)}
         made = {key: _written(folder / key, companions[path]) for key, path in beside.items()}
         progress.advance(0, artifact.nbytes)
         with output.fresh(name) as path:
-            published = _counted(generation, file, format, artifact, path, packed, tokenizer, rows)
+            counted = _counted(generation, file, format, artifact, path, packed, tokenizer, rows)
+        own = [key for key, path in beside.items() if path in masks]
+        mask = label_mask(folder / own[0], f"{file.format}/{beside[own[0]]}") if own else None
+        published = msgspec.structs.replace(counted, mask=mask)
         return StageReport(
             stage="upload",
             shard=file.index,
