@@ -2,10 +2,12 @@
 them."""
 
 import itertools
+import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import torch
 import yaml
 from expected import Expected, data_sets, done, generations
@@ -13,7 +15,8 @@ from olmo.data.collator import DataCollator, PaddingDirection
 from olmo.data.memmap_dataset import MemMapDataset
 from olmo.data.util import find_periodic_sequences
 from olmo_core.data import NumpyDatasetDType, NumpyFSLDatasetConfig, NumpyPaddedFSLDatasetConfig, TokenizerConfig
-from olmo_core.data.utils import get_labels, iter_document_indices
+from olmo_core.data.types import LongDocStrategy
+from olmo_core.data.utils import get_labels, iter_document_indices, pack_documents_into_instances
 
 LENGTH = 64
 IGNORED = -100
@@ -102,7 +105,31 @@ def check_olmo(settings: dict, parts: list[Part], masks: list[np.ndarray], expec
     return len(ids)
 
 
-instances = documents = hidden = of_olmo = 0
+def check_rows(expected: Expected, strategy: LongDocStrategy, folder: Path) -> int:
+    """Rows of ``best_fit_decreasing`` against OLMo-core's packing of the same documents: as many, as full."""
+    rows = 0
+    for split in ("train", "val"):
+        path = folder / f"{split}.npy"
+        expected.stream(1, split).astype("<u2").tofile(path)
+        table = pq.read_table(expected.output / "parquet_rows" / f"{split}-00000.parquet")
+        instances, indices, tokens = pack_documents_into_instances(
+            path,
+            max_sequence_length=len(table["ids"][0]),
+            eos_token_id=expected.eot,
+            dtype=np.uint16,
+            long_doc_strategy=strategy,
+        )
+        sizes = (indices[:, 1] - indices[:, 0]).tolist()
+        filled = [row_ends[-1] for row_ends in table["ends"].to_pylist()]
+        assert sorted(sum(sizes[number] for number in instance) for instance in instances) == sorted(filled)
+        assert sum(filled) == tokens
+        pieces = [size for row in table["ends"].to_pylist() for size in np.diff([0, *row]).tolist()]
+        assert sorted(pieces) == sorted(sizes)
+        rows += len(filled)
+    return rows
+
+
+instances = documents = hidden = of_olmo = rows = 0
 for expected in data_sets():
     folder = expected.output / "olmo"
     core = yaml.safe_load((folder / "olmo-core-g00002.yaml").read_text())["dataset"]
@@ -128,4 +155,14 @@ for expected in data_sets():
             }  # fmt: skip
             instances += check_core(common, parts, wanted, expected)
         of_olmo += check_olmo({**own, "paths": paths, "label_mask_paths": masks}, parts, wanted, expected)
-done("olmo", documents=documents, instances_of_core=instances, instances_of_olmo=of_olmo, ids_hidden=hidden)
+with tempfile.TemporaryDirectory() as work:
+    for strategy in LongDocStrategy:
+        rows += check_rows(Expected(Path(sys.argv[1]) / strategy.value), strategy, Path(work))
+done(
+    "olmo",
+    documents=documents,
+    instances_of_core=instances,
+    instances_of_olmo=of_olmo,
+    ids_hidden=hidden,
+    rows_of_core=rows,
+)

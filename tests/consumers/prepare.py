@@ -102,14 +102,17 @@ def make(folder: Path, vocab_size: int, formats: list[Any], packing: dict[str, A
 
 
 def make_all(root: Path, *, streams: list[int], rows: list[int]) -> None:
-    """``narrow`` and ``wide`` of every format that holds a stream, and ``rows``: packed rows and their text. Documents
-    of each generation are counted by ``streams`` and ``rows``."""
+    """``narrow`` and ``wide`` of every format that holds a stream; ``rows`` of packed rows and their text, ``truncate``
+    and ``fragment`` of padded rows. Documents of each generation are counted by ``streams`` and ``rows``."""
     every = [{"kind": kind, **SMALL.get(kind, {})} for kind in plugins.kinds("formats") if kind != "parquet_rows"]
     make(root / "narrow", 257, every, {"kind": "concat"}, streams)
     wide = [entry for entry in every if entry["kind"] not in ("nanogpt", "build_nanogpt")]
     make(root / "wide", WIDE, wide, {"kind": "concat"}, streams)
     texts_and_rows = [{"kind": "nanochat_text", "world_size": 1}, {"kind": "parquet_rows"}]
     make(root / "rows", 257, texts_and_rows, {"kind": "best_fit", "length": ROW_LENGTH}, rows)
+    for long in ("truncate", "fragment"):
+        packing = {"kind": "best_fit_decreasing", "length": ROW_LENGTH - 1, "long": long}
+        make(root / long, 257, [{"kind": "parquet_rows"}], packing, rows)
 
 
 if __name__ == "__main__":
