@@ -57,19 +57,19 @@ class Olmo(Format):
         """
         record = data.tokenizer
         dtype = self.dtype(record.vocab_size).name
-        files = _listed("paths", data.paths("train")) + _listed("label_mask_paths", data.masks("train"))
-        values = {"files": files, "dtype": dtype, "eos": record.eot_id, "vocab_size": record.vocab_size}
+        values = {"dtype": dtype, "eos": record.eot_id, "vocab_size": record.vocab_size}
         values["tokenizer"] = quoted(f"{data.folder.rpartition('/')[0]}/tokenizer/{record.file}")
+        files = listed("paths", data.paths("train")) + listed("label_mask_paths", data.masks("train"))
         return {
-            file_name("olmo.yaml", data.generation): OLMO.format(**values).encode(),
-            file_name("olmo-core.yaml", data.generation): OLMO_CORE.format(**values).encode(),
+            file_name("olmo.yaml", data.generation): (OLMO.format(**values) + files).encode(),
+            file_name("olmo-core.yaml", data.generation): (OLMO_CORE.format(**values) + files).encode(),
         }
 
     def blocks(self, path: Path, dtype: np.dtype) -> Iterator[np.ndarray]:
         return checked_blocks(path, dtype)
 
 
-def _listed(key: str, paths: list[str]) -> str:
+def listed(key: str, paths: list[str]) -> str:
     """A key of a section with its paths; nothing where there are none."""
     return f"  {key}:\n" + "".join(f"    - {quoted(path)}\n" for path in paths) if paths else ""
 
@@ -98,7 +98,7 @@ tokenizer:
 data:
   memmap_dtype: {dtype}
   generate_attention_mask: false  # the padding id is the EOS: a mask would hide every EOS
-{files}"""
+"""
 
 OLMO_CORE = """\
 # For OLMo-core: NumpyFSLDatasetConfig and its relatives. Without bos_token_id on purpose: with one, a document ends
@@ -109,4 +109,4 @@ dataset:
     eos_token_id: {eos}
     pad_token_id: {eos}
   dtype: {dtype}  # never inferred: up to 256 ids it would be uint8
-{files}"""
+"""

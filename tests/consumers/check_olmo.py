@@ -2,6 +2,7 @@
 them."""
 
 import itertools
+import json
 import sys
 import tempfile
 from pathlib import Path
@@ -129,6 +130,29 @@ def check_rows(expected: Expected, strategy: LongDocStrategy, folder: Path) -> i
     return rows
 
 
+def check_talks(root: Path, work: str) -> int:
+    """Conversations by OLMo-core's document lengths, with what it makes of their masks."""
+    section = yaml.safe_load((root / "talks" / "olmo-core.yaml").read_text())["dataset"]
+    tokenizer, dtype = TokenizerConfig(**section.pop("tokenizer")), NumpyDatasetDType(section.pop("dtype"))
+    data = NumpyFSLDatasetConfig(
+        **section, tokenizer=tokenizer, dtype=dtype, work_dir=work, generate_doc_lengths=True
+    ).build()
+    data.prepare()
+    found = []
+    for number in range(len(data)):
+        item = data[number]
+        pairs = list(zip(item["input_ids"].tolist(), item["label_mask"].tolist(), strict=True))
+        assert len(pairs) == section["sequence_length"]
+        stops = np.cumsum(item["doc_lens"].tolist()).tolist()
+        found += [pairs[start:stop] for start, stop in itertools.pairwise([0, *stops])]
+    padding = [(tokenizer.eos_token_id, False)]
+    wanted = json.loads((root / "talks.json").read_text())
+    assert sorted(pairs for pairs in found if pairs != padding) == sorted(
+        [tuple(pair) for pair in talk] for talk in wanted
+    )
+    return len(wanted)
+
+
 instances = documents = hidden = of_olmo = rows = 0
 for expected in data_sets():
     folder = expected.output / "olmo"
@@ -156,6 +180,7 @@ for expected in data_sets():
             instances += check_core(common, parts, wanted, expected)
         of_olmo += check_olmo({**own, "paths": paths, "label_mask_paths": masks}, parts, wanted, expected)
 with tempfile.TemporaryDirectory() as work:
+    talks = check_talks(Path(sys.argv[1]), work)
     for strategy in LongDocStrategy:
         rows += check_rows(Expected(Path(sys.argv[1]) / strategy.value), strategy, Path(work))
 done(
@@ -165,4 +190,5 @@ done(
     instances_of_olmo=of_olmo,
     ids_hidden=hidden,
     rows_of_core=rows,
+    conversations=talks,
 )

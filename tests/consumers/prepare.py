@@ -13,6 +13,7 @@ from typing import Any
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from gristmill import plugins, serial
+from gristmill.commands import chat
 from gristmill.config import PrepareConfig, parse
 from gristmill.stages.verify import verify
 
@@ -101,9 +102,34 @@ def make(folder: Path, vocab_size: int, formats: list[Any], packing: dict[str, A
     (folder / "expected.json").write_text(json.dumps(about))
 
 
+def make_talks(root: Path) -> None:
+    """Conversations packed for OLMo with the tokenizer of ``narrow``, and beside them the ids of each, end of text
+    behind it, and which of them are to be learned."""
+    encoder = Tokenizer.from_file(str(root / "narrow" / "tokenizer.json"))
+    encoder.encode_special_tokens = True
+    lines, expected = [], []
+    every = texts(3, 200)
+    for question, answer in zip(every[::2], every[1::2], strict=True):
+        roles = {"user": question, "assistant": answer}
+        lines.append({"messages": [{"role": role, "content": text} for role, text in roles.items()]})
+        spans = [
+            (f"<|im_start|>user\n{question}<|im_end|>\n<|im_start|>assistant\n", False),
+            (f"{answer}<|im_end|>", True),
+            ("\n", False),
+        ]
+        found = [(token, learn) for text, learn in spans for token in encoder.encode(text).ids]
+        if len(found) <= ROW_LENGTH - 1:
+            expected.append([*found, (256, False)])
+    (root / "talks.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (root / "talks.json").write_text(json.dumps(expected))
+    options = ["--tokenizer", str(root / "narrow" / "out"), "--format", "olmo", "--length", str(ROW_LENGTH - 1)]
+    assert chat.main([str(root / "talks.jsonl"), *options, "--output", str(root / "talks")]) == 0
+
+
 def make_all(root: Path, *, streams: list[int], rows: list[int]) -> None:
     """``narrow`` and ``wide`` of every format that holds a stream; ``rows`` of packed rows and their text, ``truncate``
-    and ``fragment`` of padded rows. Documents of each generation are counted by ``streams`` and ``rows``."""
+    and ``fragment`` of padded rows; ``talks`` of conversations. ``streams`` and ``rows`` count the documents of each
+    generation."""
     every = [{"kind": kind, **SMALL.get(kind, {})} for kind in plugins.kinds("formats") if kind != "parquet_rows"]
     make(root / "narrow", 257, every, {"kind": "concat"}, streams)
     wide = [entry for entry in every if entry["kind"] not in ("nanogpt", "build_nanogpt")]
@@ -113,6 +139,7 @@ def make_all(root: Path, *, streams: list[int], rows: list[int]) -> None:
     for long in ("truncate", "fragment"):
         packing = {"kind": "best_fit_decreasing", "length": ROW_LENGTH - 1, "long": long}
         make(root / long, 257, [{"kind": "parquet_rows"}], packing, rows)
+    make_talks(root)
 
 
 if __name__ == "__main__":
