@@ -30,7 +30,7 @@ test: setup ## run the tests (ARGS="tests/gristmill -k jsonl" for some of them)
 soak: setup ## try every fault on a small job, a quarter of an hour; the tables go into docs/reliability.md
 	PYTHONPATH=.:tests/support $(BIN)/python -m soak $(ARGS)
 
-test-consumers: setup $(CONSUMERS)/.set-up ## read what is written with the trainers' own code (fetches several GB)
+test-consumers: setup $(CONSUMERS)/.set-up ## read what is written with the trainers' own code (several GB; LLMC=, NANOCHAT= for checkouts)
 	@rm -rf $(CONSUMERS)/data
 	$(BIN)/python tests/consumers/prepare.py $(CONSUMERS)/data
 	@set -e; for script in tests/consumers/check_*.py; do \

@@ -201,6 +201,17 @@ class Layout(Value, frozen=True, kw_only=True):
     """Per format: ids at the ends of its streams that are in no file, where it takes whole samples only."""
 
 
+class LabelMask(Value, frozen=True, kw_only=True):
+    """A published file of one bool (1 byte) for each id of a token file: whether a model is to learn to predict it."""
+
+    path: str
+    """Relative to the output."""
+    hidden: int
+    """Ids that are not to be learned."""
+    blocks: list[str]
+    """xxh3_64, block by block, as of the token file."""
+
+
 class PublishedFile(Value, frozen=True, kw_only=True):
     """One row of the manifest: a file of a training format, counted from its own bytes."""
 
@@ -222,6 +233,7 @@ class PublishedFile(Value, frozen=True, kw_only=True):
     """xxh3_64 of each ``block_bytes`` of the file: finds where a damaged file differs."""
     boundaries: list[Boundary]
     """Where about every thousandth document starts."""
+    mask: LabelMask | None = None
 
 
 class AttachedFile(Value, frozen=True, kw_only=True):

@@ -25,6 +25,7 @@ EPILOG = """\
 examples:
   python -m gristmill chat talks.jsonl --tokenizer out/web-2026 --output talks.parquet
   python -m gristmill chat talks.jsonl --tokenizer tokenizer.json --template chat.jinja --output talks.parquet
+  python -m gristmill chat talks.jsonl --tokenizer out/web-2026 --format olmo --length 2047 --output talks
 
 exit status: 0 the rows are written; 2 the request or the input has to be changed; 1 anything else
 """
@@ -43,7 +44,8 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument(
         "--tokenizer", required=True, help="a finished data set whose tokenizer it is, or tokenizer.json"
     )
-    found.add_argument("--output", required=True, type=Path, help="the parquet file to write")
+    found.add_argument("--output", required=True, type=Path, help="the parquet file to write; for olmo, a folder")
+    found.add_argument("--format", default="parquet_rows", help="parquet_rows or olmo (default: parquet_rows)")
     found.add_argument("--length", type=int, default=2048, help="ids that the model sees (default: 2048)")
     found.add_argument("--template", default="chatml", help="chatml, or a file with a Jinja template (default: chatml)")
     found.add_argument("--long", default="drop", help="drop or truncate what is longer than a row (default: drop)")
@@ -60,7 +62,7 @@ def main(arguments: list[str]) -> int:
 def _pack(options: argparse.Namespace) -> int:
     packing = Sft.parse({"length": options.length, "template": _template(options.template), "long": options.long})
     with _tokenizer(options.tokenizer) as (folder, encoder):
-        report = pack_conversations(options.files, folder, encoder, packing, options.output)
+        report = pack_conversations(options.files, folder, encoder, packing, options.output, format=options.format)
     for line in _lines(report, options.output):
         print(line)
     return 0

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, Protocol
 import numpy as np
 
 from gristmill.plugins import Plugin
-from gristmill.types import DOCUMENT, PublishedFile, TokenizerRecord, Value, token_dtype
+from gristmill.types import DOCUMENT, LabelMask, PublishedFile, TokenizerRecord, Value, token_dtype
 
 EotSide = Literal["append", "prepend", "none"]
 
@@ -98,7 +98,11 @@ class DataSet(Value, frozen=True, kw_only=True):
         """Absolute URIs of a split's files."""
         return [self.where(file) for file in self.files if file.split == split]
 
-    def where(self, file: PublishedFile) -> str:
+    def masks(self, split: str) -> list[str]:
+        """Absolute URIs of the label masks of a split's files that have one."""
+        return [self.where(file.mask) for file in self.files if file.split == split and file.mask is not None]
+
+    def where(self, file: PublishedFile | LabelMask) -> str:
         """The absolute URI of a file."""
         return f"{self.folder}/{file.path.partition('/')[2]}"
 
@@ -149,6 +153,12 @@ class Format(Plugin):
 
     def companions(self, packed: Packed) -> dict[str, Iterator[bytes]]:
         """Files that stand beside a token file, made from its documents, by path relative to ``OUTPUT/<format>/``."""
+        return {}
+
+    def masks(self, path: str, blocks: Iterator[np.ndarray]) -> dict[str, Iterator[np.ndarray]]:
+        """At most one file of bool by its path, one an id in ``blocks``: those of the token file ``path``, to which
+        both paths are relative as companions' are. It is made from the ids alone, so that it can be made again from
+        the published file."""
         return {}
 
     def sidecars(self, data: DataSet) -> dict[str, bytes]:

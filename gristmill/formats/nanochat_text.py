@@ -12,7 +12,7 @@ from pydantic import Field
 
 from gristmill import storage
 from gristmill.errors import InputError, VerificationError
-from gristmill.formats._files import document_cuts, document_rows, generation_folder
+from gristmill.formats._files import document_rows, generation_folder
 from gristmill.formats.base import DataSet, Format, OutputFile, Packed, Stream
 
 ROW_GROUP = 1024
@@ -23,15 +23,21 @@ class NanochatText(Format):
     """``shard_00000.parquet`` on with a column ``text``, zstd, 1,024 documents a row group; the last file is the
     whole validation split, as nanochat's loader takes it.
 
-    Rank r of W reads the row groups r, r + W, ... of each file and waits for ever where none has any for it: where a
-    file has too few documents for ``world_size`` groups of 1,024, its groups are smaller. A later generation has a
-    folder of its own, ``g00002``, to be linked: its files must not come after the last one.
+    Rank r of W reads the row groups r, r + W, ... of each file and waits for ever where none has any for it: a file
+    has ``world_size`` documents or more, and smaller groups where they are too few for as many groups of 1,024. A later
+    generation has a folder of its own, ``g00002``, to be linked: its files must not come after the last one.
     """
+
+    version: ClassVar[int] = 2  # 1 made files of fewer documents than ranks
 
     holds: ClassVar[Literal["tokens", "text"]] = "text"
 
     eot: Literal["none"] = Field("none", description="Text has none.")
-    shard_bytes: int = Field(250_000_000, ge=1, description="Bytes of text a file, at most; nanochat's have as many.")
+    shard_bytes: int = Field(
+        250_000_000,
+        ge=1,
+        description="Bytes of text a file, at most, unless a document for every rank takes more; as nanochat has it.",
+    )
     world_size: int = Field(8, ge=1, description="Ranks that are to train with it, at most.")
 
     def files(self, streams: dict[str, Stream], generation: int) -> list[OutputFile]:
@@ -49,11 +55,28 @@ class NanochatText(Format):
                     f"{self.world_size}; a rank without a row group would wait for ever: hold out more, or set "
                     "a smaller world_size"
                 )
-            edges = document_cuts(stream, self.shard_bytes) if split == "train" else [0, stream.length]
+            edges = self._edges(stream) if split == "train" else [0, stream.length]
             for start, stop in itertools.pairwise(edges):
                 path = f"{folder}shard_{len(found):05d}.parquet"
                 found.append(OutputFile(path=path, split=split, start=start, stop=stop))
         return found
+
+    def _edges(self, stream: Stream) -> list[int]:
+        """Edges of files that have a document for every rank, where there are so many; too few at the end belong to the
+        file before."""
+        found = [0]
+        while (enough := self._enough(stream, found[-1])) is not None:
+            fits = stream.start_before(min(found[-1] + self.shard_bytes, stream.length))
+            found.append(max(fits, enough))
+        return [0, *found[1:-1], stream.length]
+
+    def _enough(self, stream: Stream, start: int) -> int | None:
+        """Where as many documents as ranks end; None where fewer are left."""
+        for _ in range(self.world_size):
+            if start >= stream.length:
+                return None
+            start = stream.start_after(start + 1)
+        return start
 
     def parts(self, packed: Packed, folder: Path) -> list[Path]:
         group = max(1, min(ROW_GROUP, packed.documents // self.world_size))

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from gristmill.formats._files import checked_blocks, cut, document_cuts, document_ends, quoted
 from gristmill.formats.base import DataSet, Format, OutputFile, Packed, Stream
+from gristmill.repeats import repeated_blocks
 from gristmill.types import file_name
 
 
@@ -19,11 +20,18 @@ class Olmo(Format):
     open, EOS included), number in the file, input shard.
 
     No document crosses two parts: readers of documents drop what stands after a file's last EOS.
+
+    With label masks there is a raw bool for every id of a part in ``label_masks/<split>/``, False where it is not to be
+    learned. Not beside the part: whoever lists ``*.npy`` there would train on them.
     """
 
     eot: Literal["append"] = Field("append", description="Readers take the last id of a document for its end.")
     max_tokens: int = Field(
         512 << 20, ge=1, description="Ids a part, at most; a document that is longer has a part of its own."
+    )
+    label_masks: Literal["none", "repetition"] = Field(
+        "none",
+        description="repetition: a mask hides ids in 32 or more repeats of 1 to 13 ids, the bounds of OLMo's filter.",
     )
 
     def files(self, streams: dict[str, Stream], generation: int) -> list[OutputFile]:
@@ -36,24 +44,34 @@ class Olmo(Format):
     def companions(self, packed: Packed) -> dict[str, Iterator[bytes]]:
         return {f"{packed.path.removesuffix('.npy')}.csv.gz": _index(packed)}
 
+    def masks(self, path: str, blocks: Iterator[np.ndarray]) -> dict[str, Iterator[np.ndarray]]:
+        if self.label_masks == "none":
+            return {}
+        return {f"label_masks/{path}": (~marks for marks in repeated_blocks(blocks))}
+
     def sidecars(self, data: DataSet) -> dict[str, bytes]:
-        """Sections for the configurations of OLMo and OLMo-core, with every part of all generations.
+        """Sections for the configurations of OLMo and OLMo-core, with every part of all generations and its mask.
 
         OLMo-core's ready-made GPT-2 tokenizer names a BOS; with one, a boundary is an EOS followed by a BOS, and it
         would find no document in these files: the section leaves it out.
         """
         record = data.tokenizer
         dtype = self.dtype(record.vocab_size).name
-        files = "".join(f"    - {quoted(path)}\n" for path in data.paths("train"))
-        values = {"files": files, "dtype": dtype, "eos": record.eot_id, "vocab_size": record.vocab_size}
+        values = {"dtype": dtype, "eos": record.eot_id, "vocab_size": record.vocab_size}
         values["tokenizer"] = quoted(f"{data.folder.rpartition('/')[0]}/tokenizer/{record.file}")
+        files = listed("paths", data.paths("train")) + listed("label_mask_paths", data.masks("train"))
         return {
-            file_name("olmo.yaml", data.generation): OLMO.format(**values).encode(),
-            file_name("olmo-core.yaml", data.generation): OLMO_CORE.format(**values).encode(),
+            file_name("olmo.yaml", data.generation): (OLMO.format(**values) + files).encode(),
+            file_name("olmo-core.yaml", data.generation): (OLMO_CORE.format(**values) + files).encode(),
         }
 
     def blocks(self, path: Path, dtype: np.dtype) -> Iterator[np.ndarray]:
         return checked_blocks(path, dtype)
+
+
+def listed(key: str, paths: list[str]) -> str:
+    """A key of a section with its paths; nothing where there are none."""
+    return f"  {key}:\n" + "".join(f"    - {quoted(path)}\n" for path in paths) if paths else ""
 
 
 def _index(packed: Packed) -> Iterator[bytes]:
@@ -80,8 +98,7 @@ tokenizer:
 data:
   memmap_dtype: {dtype}
   generate_attention_mask: false  # the padding id is the EOS: a mask would hide every EOS
-  paths:
-{files}"""
+"""
 
 OLMO_CORE = """\
 # For OLMo-core: NumpyFSLDatasetConfig and its relatives. Without bos_token_id on purpose: with one, a document ends
@@ -92,5 +109,4 @@ dataset:
     eos_token_id: {eos}
     pad_token_id: {eos}
   dtype: {dtype}  # never inferred: up to 256 ids it would be uint8
-  paths:
-{files}"""
+"""

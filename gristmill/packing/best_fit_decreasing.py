@@ -12,7 +12,8 @@ from gristmill.packing.base import RowPacking, Segments
 
 
 class BestFitDecreasing(RowPacking):
-    """Rows as OLMo-core's packed data sets make them of a group of documents; here a group is a bucket of the order.
+    """Rows as OLMo-core's packed data sets make them of a group of documents: as many, as full. Which of equally long
+    documents meet in a row is left open there, by a sort that is not stable. Here a group is a bucket of the order.
 
     Documents, longest first and in their order where equal, go into the row with the least room that is enough, the
     oldest of several; a new row where none has it. Rows are published in the order of their longest documents, which

@@ -13,7 +13,7 @@ from gristmill.errors import ConfigError, InputError
 from gristmill.manifest import exists, read_manifest
 from gristmill.places import at, is_remote
 from gristmill.readers._bytes import Parts, parts_in
-from gristmill.types import Manifest, PublishedFile
+from gristmill.types import LabelMask, Manifest, PublishedFile
 
 RAW = ("nanogpt", "olmo", "llmc", "build_nanogpt", "megatron", "datatrove", "shard_idx")
 """Formats whose files are ids back to back, after a header or none."""
@@ -40,16 +40,26 @@ class Published:
     """Input shards whose documents are to be passed over."""
     sources: dict[int, str]
     """Of each input shard."""
+    masks: dict[str, PublishedFile]
+    """By the path of a file its label mask, as a file of one byte an id."""
 
     def read(self, file: PublishedFile, start: int, stop: int) -> np.ndarray:
         """Ids ``start`` to ``stop``, exclusive, of a file of raw ids."""
         item, header = self.dtype.itemsize, self.header(file)
         return np.frombuffer(self.parts.read(file, header + start * item, header + stop * item), self.dtype)
 
+    def learned(self, file: PublishedFile, start: int, stop: int) -> np.ndarray:
+        """bool: which ids ``start`` to ``stop`` are to be learned by the file's label mask; all where it has none."""
+        if file.path not in self.masks:
+            return np.ones(stop - start, bool)
+        return np.frombuffer(self.parts.read(self.masks[file.path], start, stop), bool)
+
     def expect(self, file: PublishedFile, start: int, stop: int) -> None:
         """These will be read soon."""
         item, header = self.dtype.itemsize, self.header(file)
         self.parts.expect(file, header + start * item, header + stop * item)
+        if file.path in self.masks:
+            self.parts.expect(self.masks[file.path], start, stop)
 
     def header(self, file: PublishedFile) -> int:
         """Bytes before the first id."""
@@ -111,6 +121,7 @@ def data_set(
         gone={file.path: gone[file.path] for file in files if file.path in gone},
         removed=removed,
         sources={row.index: row.source for row in manifest.source_shards},
+        masks={file.path: _mask(file, file.mask) for file in files if file.mask is not None},
     )
     for file in files if holds == "ids" else []:
         if not 0 <= found.header(file) <= 4096:
@@ -118,6 +129,10 @@ def data_set(
                 f"{uri}/{file.path}: {file.bytes} bytes are not {file.tokens} ids of {manifest.dtype} after a header"
             )
     return found
+
+
+def _mask(file: PublishedFile, mask: LabelMask) -> PublishedFile:
+    return msgspec.structs.replace(file, path=mask.path, bytes=file.tokens, blocks=mask.blocks)
 
 
 def bare_file(path: str | Path, dtype: str) -> Published:
@@ -140,7 +155,7 @@ def _bare(file: Path, dtype: np.dtype) -> Published:
     )  # fmt: skip
     return Published(
         uri=str(file.parent), files=[only], parts=parts_in(str(file.parent)), dtype=dtype, eot_id=None, eot=0, gone={},
-        removed=frozenset(), sources={},
+        removed=frozenset(), sources={}, masks={},
     )  # fmt: skip
 
 

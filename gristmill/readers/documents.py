@@ -37,9 +37,9 @@ class Documents:
     path, split, format, generations, dtype, tokenizer: as for ``Windows``.
     sources: only documents of these sources of the configuration; default all.
 
-    Documents of input that is gone are passed over. Takes some 200 bytes of memory for 512 documents, whose list is
-    mapped and read once. Raises ``ConfigError`` where the data set is of other ids or has no such source,
-    ``InputError`` when no document is left.
+    Ids that a label mask of the data set hides are not to be learned. Documents of input that is gone are passed over.
+    Takes some 200 bytes of memory for 512 documents, whose list is mapped and read once. Raises ``ConfigError`` where
+    the data set is of other ids or has no such source, ``InputError`` when no document is left.
     """
 
     def __init__(
@@ -74,11 +74,11 @@ class Documents:
 
     def read(self, numbers: np.ndarray) -> Read:
         ids = np.zeros((len(numbers), self.length + 1), np.int64)
-        sizes = np.empty(len(numbers), np.int64)
+        mask = np.zeros(ids.shape, bool)
         for row, (file, start, stop) in enumerate(self._places(numbers)):
             ids[row, : stop - start] = self._from.read(file, start, stop)
-            sizes[row] = stop - start
-        return Read(ids=ids, mask=np.arange(self.length + 1) < sizes[:, None])
+            mask[row, : stop - start] = self._from.learned(file, start, stop)
+        return Read(ids=ids, mask=mask)
 
     def expect(self, numbers: np.ndarray) -> None:
         for file, start, stop in self._places(numbers):

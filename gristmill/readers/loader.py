@@ -9,8 +9,8 @@ import numpy as np
 
 from gristmill.errors import ConfigError
 from gristmill.readers._permutation import Order, Shuffle, keyed
-from gristmill.readers._repeats import repeated
 from gristmill.readers._samples import Read, Samples
+from gristmill.repeats import repeated
 
 Repetitions = Literal["keep", "mask", "mask_sample"]
 

@@ -21,8 +21,9 @@ class Windows:
     split, format, generations, tokenizer: as ``data_set`` has them.
     dtype: of the ids; a data set's manifest must say the same.
 
-    Documents of input that is gone (tombstones) are passed over as if they had never stood there. Raises
-    ``ConfigError`` when there is no such file or it is of other ids, ``InputError`` when all files are too short.
+    Ids that a label mask of the data set hides are not to be learned. Documents of input that is gone (tombstones) are
+    passed over as if they had never stood there. Raises ``ConfigError`` when there is no such file or it is of other
+    ids, ``InputError`` when all files are too short.
     """
 
     def __init__(
@@ -56,12 +57,15 @@ class Windows:
 
     def read(self, numbers: np.ndarray) -> Read:
         ids = np.empty((len(numbers), self.length + 1), np.int64)
+        mask = np.empty(ids.shape, bool)
         for row, (kept, start) in enumerate(self._places(numbers)):
             position = 0
             for low, high in kept.spans(start, start + self.length + 1):
-                ids[row, position : position + high - low] = self._from.read(kept.file, low, high)
+                place = row, slice(position, position + high - low)
+                ids[place] = self._from.read(kept.file, low, high)
+                mask[place] = self._from.learned(kept.file, low, high)
                 position += high - low
-        return Read(ids=ids, mask=np.ones(ids.shape, bool))
+        return Read(ids=ids, mask=mask)
 
     def expect(self, numbers: np.ndarray) -> None:
         for kept, start in self._places(numbers):

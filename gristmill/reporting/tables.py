@@ -39,7 +39,8 @@ def escaped(rows: list[Row]) -> list[Row]:
 
 
 def published_rows(manifest: Manifest) -> list[Row]:
-    """One row a published file."""
+    """One row a published file; how many ids its label mask hides, where any file has one."""
+    masked = any(file.mask for file in manifest.files)
     return [
         {
             "file": file.path,
@@ -47,6 +48,7 @@ def published_rows(manifest: Manifest) -> list[Row]:
             "documents": file.documents,
             "tokens": file.tokens,
             "EOS": file.eos,
+            **({"hidden": file.mask.hidden if file.mask else 0} if masked else {}),
             "bytes": file.bytes,
             "sha256": file.sha256,
         }

@@ -13,7 +13,8 @@ from tokenizers import Tokenizer
 from gristmill import storage
 from gristmill.errors import ConfigError, InputError
 from gristmill.packing.sft import Sft
-from gristmill.rows import RowGroup, write_groups
+from gristmill.rows import RowGroup
+from gristmill.stages._chat_files import WRITERS
 from gristmill.stages.rows import Stream, row_groups
 from gristmill.tokenizers.base import Encoder
 from gristmill.types import Value, token_dtype
@@ -49,21 +50,23 @@ class ChatReport(Value, frozen=True, kw_only=True):
     samples: list[str]
 
 
-def pack_conversations(paths: list[Path], folder: Path, encoder: Encoder, packing: Sft, output: Path) -> ChatReport:
+def pack_conversations(
+    paths: list[Path], folder: Path, encoder: Encoder, packing: Sft, output: Path, *, format: str = "parquet_rows"
+) -> ChatReport:
     """Write rows of the conversations in JSON Lines files, in their order: ``{"messages": [{"role": ..., "content":
     ...}]}`` a line. ``folder`` is where ``encoder`` was loaded from. Special tokens are such in the template alone.
+    ``format`` is one of ``WRITERS``: of ``parquet_rows`` ``output`` is a file, of ``olmo`` a folder.
 
     The input shard of a row's segment is the place of its file in ``paths``. Raises ``ConfigError`` when the tokenizer
     has no end-of-text id, ``InputError`` when no conversation is left.
     """
+    if format not in WRITERS:
+        raise ConfigError(f"no format {format!r} of conversations; there are: {', '.join(WRITERS)}")
     if encoder.eot_id is None:
         raise ConfigError(f"tokenizer {encoder.name} has no end-of-text token, with which every conversation starts")
     made = _Chat(encoder, _specials(folder / encoder.file), packing)
     dtype = token_dtype(encoder.vocab_size)
-    with storage.Writer(output) as out:
-        write_groups(out, made.groups(_lines(paths), dtype), dtype)
-        if not made.packed:
-            raise InputError(f"{', '.join(map(str, paths))}: no conversation can be used: {dict(made.dropped)}")
+    WRITERS[format](made.groups(paths, dtype), dtype, encoder, output)
     return ChatReport(
         conversations=made.packed + made.dropped.total(),
         packed=made.packed,
@@ -102,14 +105,17 @@ class _Chat:
         self.packed = self.learned = 0
         self.samples: list[str] = []
 
-    def groups(self, lines: Iterator[tuple[int, str, bytes]], dtype: np.dtype) -> Iterator[RowGroup]:
-        """Row groups of conversations, some thousand packed together."""
+    def groups(self, paths: list[Path], dtype: np.dtype) -> Iterator[RowGroup]:
+        """Row groups of conversations, some thousand packed together. Raises ``InputError`` when there is none."""
+        lines = _lines(paths)
         while some := list(islice(lines, TOGETHER)):
             files, texts = [], []
             for file, place, line in some:
                 texts.append(self._spans(place, line))
                 files.append(file)
             yield from self._rows(np.array(files), self._encoded(texts), dtype)
+        if not self.packed:
+            raise InputError(f"{', '.join(map(str, paths))}: no conversation can be used: {dict(self.dropped)}")
 
     def _spans(self, place: str, line: bytes) -> list[tuple[str | int, bool]]:
         """Texts and special ids, with whether to learn them; empty for a line that cannot be used."""

@@ -55,8 +55,8 @@ def _work_share(config: PrepareConfig) -> float:
 
 
 def _width(format: Format) -> float:
-    """How much a format takes, against 2 bytes an id; text is compressed to less."""
-    return max(1.0, format.dtype(1 << 15).itemsize / 2)
+    """How much a format takes, against 2 bytes an id; text is compressed to less, and a mask is a byte an id."""
+    return max(1.0, format.dtype(1 << 15).itemsize / 2) + len(format.masks("", iter(()))) / 2
 
 
 def listed(config: PrepareConfig) -> list[ShardRef]:

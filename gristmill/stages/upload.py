@@ -15,9 +15,10 @@ from gristmill.formats.parquet_rows import ParquetRows
 from gristmill.packing.base import RowPacking
 from gristmill.recount import BLOCK_BYTES, block_digests, recount
 from gristmill.stages.generations import put
+from gristmill.stages.label_masks import as_bytes, label_mask
 from gristmill.stages.rows import RowFile, write_rows
 from gristmill.stages.vocabulary import tokenizer_record
-from gristmill.types import Artifact, Boundary, PlannedFile, PublishedFile, StageReport
+from gristmill.types import Artifact, Boundary, LabelMask, PlannedFile, PublishedFile, StageReport
 
 
 def upload(
@@ -53,12 +54,13 @@ def upload(
         for path in parts:
             if path.is_relative_to(folder):
                 storage.remove(path)  # published, and not needed again
-        companions = format.companions(whole)
+        companions = _companions(format, whole)
         beside = {f"companion-{number}": path for number, path in enumerate(companions)}
         made = {key: _written(folder / key, companions[path]) for key, path in beside.items()}
         progress.advance(0, artifact.nbytes)
         with output.fresh(name) as path:
-            published = _counted(generation, file, format, artifact, path, packed, tokenizer, rows)
+            counted = _counted(generation, file, format, artifact, path, packed, tokenizer, rows)
+        published = msgspec.structs.replace(counted, mask=_mask(format, file.path, folder, beside))
         return StageReport(
             stage="upload",
             shard=file.index,
@@ -99,6 +101,19 @@ def _packed(file: PlannedFile, format: Format, packed: list[StageReport], tokeni
         ids=[places.here(report.artifacts["tokens"]) for report in packed],
         lists=[places.here(report.artifacts["documents"]) for report in packed],
     )
+
+
+def _companions(format: Format, whole: Packed) -> dict[str, Iterator[bytes]]:
+    """Everything that stands beside the file, its label mask included."""
+    masks = format.masks(whole.path, whole.blocks())
+    return {**format.companions(whole), **{path: as_bytes(found) for path, found in masks.items()}}
+
+
+def _mask(format: Format, path: str, folder: Path, beside: dict[str, str]) -> LabelMask | None:
+    """Of the file ``path``, from the bytes that lie in ``folder`` under the keys of ``beside``."""
+    masks = format.masks(path, iter(()))
+    found = (label_mask(folder / key, f"{format.kind()}/{name}") for key, name in beside.items() if name in masks)
+    return next(found, None)
 
 
 def _written(path: Path, blocks: Iterator[bytes]) -> Artifact:

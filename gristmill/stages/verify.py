@@ -12,6 +12,7 @@ from gristmill.manifest import MANIFEST, decoded, read_manifest, strangers
 from gristmill.places import Place
 from gristmill.recount import block_digests, recount
 from gristmill.stages.generations import finished
+from gristmill.stages.label_masks import wrong_mask
 from gristmill.types import AttachedFile, Manifest, PublishedFile, Value
 
 
@@ -26,7 +27,8 @@ class Verified(Value, frozen=True, kw_only=True):
 
 
 def verify(output: str) -> Verified:
-    """Check every file that the manifest lists: size, sha256, whole ids, ids in range, EOT count, document starts.
+    """Check every file that the manifest lists: size, sha256, whole ids, ids in range, EOT count, document starts, and
+    label masks against those made again from the ids.
 
     Raises ``ConfigError`` when there is no manifest, ``VerificationError`` when the manifest itself was changed.
     """
@@ -36,6 +38,7 @@ def verify(output: str) -> Verified:
     for file in manifest.files:
         with place.fresh(file.path) as path:
             problems += _token_file(path, place.where(file.path), file, manifest)
+            problems += _mask(place, path, file, manifest)
         progress.advance(file.documents, file.bytes)
     for attached in manifest.attachments:
         with place.fresh(attached.path) as path:
@@ -119,6 +122,24 @@ def _token_file(path: Path, name: str, file: PublishedFile, manifest: Manifest) 
     for number in found.boundaries_wrong[:1]:
         boundary = file.boundaries[number]
         problems.append(f"{name}: id {boundary.token}: expected document {boundary.document} to start there")
+    return problems
+
+
+def _mask(place: Place, path: Path, file: PublishedFile, manifest: Manifest) -> list[str]:
+    """The label mask is there where the format has one, and is what the ids give."""
+    if not path.is_file() or path.stat().st_size != file.bytes:
+        return []
+    format = format_of(manifest, file.format)
+    blocks = format.blocks(path, format.dtype(manifest.tokenizer.vocab_size))
+    masks = format.masks(file.path.partition("/")[2], blocks)
+    expected = [f"{file.format}/{name}" for name in masks]
+    listed = [] if file.mask is None else [file.mask.path]
+    if listed != expected:
+        return [f"{place.where(file.path)}: label masks {listed}; expected {expected}"]
+    problems: list[str] = []
+    for name, wanted in zip(listed, masks.values(), strict=True):
+        with place.fresh(name) as beside:
+            problems += wrong_mask(beside, place.where(name), file, wanted)
     return problems
 
 

@@ -2,8 +2,10 @@
 
 import tempfile
 
-from datasets import load_dataset
+from datasets import disable_progress_bars, load_dataset
 from expected import data_sets, done
+
+disable_progress_bars()
 
 rows = 0
 for expected in data_sets():

@@ -1,6 +1,7 @@
 """What the documents of a data set made by ``prepare.py`` must be; plain Python and numpy."""
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -42,13 +43,21 @@ class Expected:
 
 
 def data_sets() -> list[Expected]:
-    """Of uint16 and of uint32."""
+    """Of one stream: of uint16 and of uint32."""
     return [Expected(Path(sys.argv[1]) / name) for name in ("narrow", "wide")]
 
 
 def generations(files: list[Path], expected: Expected) -> list[list[Path]]:
     """Files by generation, sorted."""
     return [sorted(path for path in files if expected.of_file(path) == number) for number in (1, 2)]
+
+
+def checkout(variable: str, repository: str) -> Path:
+    """The checkout that an environment variable names; without one nothing is checked, and that is said."""
+    if not os.environ.get(variable):
+        print(f"{repository}: NOT RUN: set {variable} to a checkout of it")
+        sys.exit()
+    return Path(os.environ[variable]).resolve(strict=True)
 
 
 def done(what: str, **counts: int) -> None:

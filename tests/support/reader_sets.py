@@ -12,7 +12,7 @@ from gristmill import storage
 from gristmill.readers._samples import Read
 from gristmill.readers.loader import Batch, Loader
 from gristmill.recount import block_digests
-from gristmill.types import DOCUMENT, Boundary, Generation, PublishedFile
+from gristmill.types import DOCUMENT, Boundary, Generation, LabelMask, PublishedFile
 
 EOT = 0
 
@@ -38,10 +38,17 @@ def streams(generations: list[Documents]) -> list[list[int]]:
 
 
 def published(
-    output: Path, generations: list[Documents], *, cut: int = 10**9, removed: tuple[int, ...] = (), **changes: Any
+    output: Path,
+    generations: list[Documents],
+    *,
+    cut: int = 10**9,
+    removed: tuple[int, ...] = (),
+    hide: int = 0,
+    **changes: Any,
 ) -> Path:
     """A data set whose generations lie in files of at most ``cut`` ids; shard ``n`` is of source ``s<n % 2>``. The
-    documents of the shards ``removed`` stand in the tombstones of the last generation."""
+    documents of the shards ``removed`` stand in the tombstones of the last generation. Label masks hide the multiples
+    of ``hide``; 0: there are none."""
     files: list[PublishedFile] = []
     spans: dict[str, list[list[int]]] = {}
     for number, (documents, stream) in enumerate(zip(generations, streams(generations), strict=True)):
@@ -49,6 +56,8 @@ def published(
             file = _file(
                 output, f"nanogpt/train-{number}-{low:05d}.bin", number + 1, documents, stream[low : low + cut], low
             )
+            if hide:
+                file = msgspec.structs.replace(file, mask=_mask(output, file.path, stream[low : low + cut], hide))
             files.append(file)
             spans[file.path] = _spans(documents, removed, low, low + file.tokens)
     made = [
@@ -76,6 +85,12 @@ def _file(output: Path, path: str, generation: int, documents: Documents, ids: l
         path=path, generation=generation, bytes=2 * len(ids), tokens=len(ids), sha256=path,
         blocks=block_digests(output / path), boundaries=boundaries,
     )  # fmt: skip
+
+
+def _mask(output: Path, path: str, ids: list[int], hide: int) -> LabelMask:
+    storage.write(output / "masks" / path, (np.array(ids) % hide != 0).tobytes())
+    hidden = sum(token % hide == 0 for token in ids)
+    return LabelMask(path=f"masks/{path}", hidden=hidden, blocks=block_digests(output / "masks" / path))
 
 
 def _spans(documents: Documents, removed: tuple[int, ...], low: int, high: int) -> list[list[int]]:

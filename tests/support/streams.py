@@ -7,6 +7,7 @@ import numpy as np
 
 from gristmill import storage
 from gristmill.formats.base import DataSet, Format, OutputFile, Packed
+from gristmill.stages.label_masks import as_bytes, label_mask
 from gristmill.types import DOCUMENT, PublishedFile, TokenizerRecord
 
 
@@ -82,11 +83,15 @@ def put(
         artifact = storage.publish(parts, folder / file.path, format.header(made))
         for name, blocks in format.companions(made).items():
             storage.write(folder / name, b"".join(blocks))
+        mask = None
+        for name, found in format.masks(file.path, made.blocks()).items():
+            storage.write(folder / name, b"".join(as_bytes(found)))
+            mask = label_mask(folder / name, f"{format.kind()}/{name}")
         published.append(
             PublishedFile(
                 path=f"{format.kind()}/{file.path}", format=format.kind(), split=file.split, generation=1,
                 bytes=artifact.nbytes, sha256=artifact.sha256, documents=made.documents, tokens=made.tokens, eos=0,
-                max_id=0, block_bytes=1, blocks=[], boundaries=[],
+                max_id=0, block_bytes=1, blocks=[], boundaries=[], mask=mask,
             )
         )  # fmt: skip
     about = DataSet(

@@ -31,7 +31,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "llmc": {"shard_tokens": 50, "least_tokens": 5},
     "mds": {"max_length": 5, "size_limit": 1 << 16},
     "nanochat_text": {"shard_bytes": 50, "world_size": 1},
-    "olmo": {"max_tokens": 50},
+    "olmo": {"max_tokens": 50, "label_masks": "repetition"},
     "shard_idx": {"max_tokens": 50},
 }
 """Settings that make several files of a few documents."""

@@ -38,6 +38,18 @@ def test_every_rank_has_a_row_group(
         assert [found.row_group(number).num_rows for number in range(found.num_row_groups)] == groups
 
 
+@pytest.mark.parametrize("shard_bytes", [1, 8, 12, 1000])
+@pytest.mark.parametrize("world_size", [1, 2, 3, 4, 6])
+def test_every_rank_has_a_row_group_in_every_file(tmp_path: Path, shard_bytes: int, world_size: int) -> None:
+    """Files of fewer documents than ranks leave some rank without any, where all of them are so short."""
+    put(tmp_path, NanochatText(shard_bytes=shard_bytes, world_size=world_size), streams(train=TEXTS, val=TEXTS))
+    files = sorted(tmp_path.glob("*.parquet"))
+    assert all(pq.ParquetFile(path).num_row_groups >= world_size for path in files)
+    assert [text for path in files[:-1] for text in pq.read_table(path)["text"].to_pylist()] == TEXTS
+    if shard_bytes == 1:
+        assert len(files) == 6 // world_size + 1
+
+
 def test_what_its_loader_would_wait_for_is_refused() -> None:
     """Without a validation file the last train file is one; with one file there is nothing to train on."""
     with pytest.raises(InputError, match="only train has documents"):

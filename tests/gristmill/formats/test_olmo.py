@@ -39,6 +39,37 @@ def test_the_settings_find_documents(tmp_path: Path) -> None:
     assert yaml.safe_load((tmp_path / "olmo.yaml").read_text())["data"]["paths"] == core["paths"]
 
 
+def test_the_bytes_of_a_label_mask(tmp_path: Path) -> None:
+    """A byte an id, 0 where it is not to be learned; 31 repeats stay. Inverted, a model would learn nothing else."""
+    documents = [[9, *[3, 4] * 32], [5] * 31, [8], [7] * 40]
+    (file,) = put(tmp_path, Olmo(label_masks="repetition"), {"train": Documents(documents)})
+    mask = (tmp_path / "label_masks" / "train" / "part-00000.npy").read_bytes()
+    assert mask == b"\1" + b"\0" * 64 + b"\1" + b"\1" * 32 + b"\1" * 2 + b"\0" * 40 + b"\1"
+    assert len(mask) == file.tokens
+    assert file.mask is not None
+    assert (file.mask.path, file.mask.hidden) == ("olmo/label_masks/train/part-00000.npy", 104)
+
+
+def test_the_settings_name_the_masks_in_the_order_of_the_parts(tmp_path: Path) -> None:
+    """OLMo pairs both lists by place. A mask beside the parts would be trained on by whoever lists ``*.npy``."""
+    put(tmp_path, Olmo(max_tokens=7, label_masks="repetition"), {"train": Documents(DOCUMENTS)})
+    for name, section in (("olmo.yaml", "data"), ("olmo-core.yaml", "dataset")):
+        found = yaml.safe_load((tmp_path / name).read_text())[section]
+        assert found["paths"] == [str(path) for path in sorted((tmp_path / "train").glob("*.npy"))]
+        assert found["label_mask_paths"] == [
+            path.replace(f"{tmp_path}/", f"{tmp_path}/label_masks/") for path in found["paths"]
+        ]
+        assert len(found["paths"]) == 3
+        for path, mask in zip(found["paths"], found["label_mask_paths"], strict=True):
+            assert Path(mask).stat().st_size * 2 == Path(path).stat().st_size
+
+
+def test_without_masks_none_are_named(tmp_path: Path) -> None:
+    put(tmp_path, Olmo(), {"train": Documents(DOCUMENTS)})
+    assert "label_mask_paths" not in (tmp_path / "olmo-core.yaml").read_text()
+    assert not (tmp_path / "label_masks").exists()
+
+
 def test_the_type_is_said_even_for_few_ids(tmp_path: Path) -> None:
     """OLMo-core would infer uint8 from a vocabulary of 65 and read every id as two."""
     put(tmp_path, Olmo(), {"train": Documents(DOCUMENTS)}, record(vocab_size=65))

@@ -100,15 +100,15 @@ def test_parts_of_objects_are_read_once_checked_and_forgotten(
 def test_a_data_set_in_an_object_store_reads_as_it_does_here(
     tmp_path: Path, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Windows and documents, tombstones included, by ranges."""
+    """Windows and documents, tombstones and label masks included, by ranges."""
     monkeypatch.setenv("GRISTMILL_SPOOL", str(tmp_path / "spool"))
-    here = published(tmp_path / "set", [[(n % 3, 20 + n) for n in range(40)], [(3, 70)]], cut=300, removed=(1,))
+    here = published(tmp_path / "set", [[(n % 3, 20 + n) for n in range(40)], [(3, 70)]], cut=300, removed=(1,), hide=3)
     for path in here.rglob("*"):
         if path.is_file():
             bucket.put(f"set/{path.relative_to(here).as_posix()}", path.read_bytes())
     for kind in (Windows, Documents):
         left, right = (Loader(kind(place, length=16), batch=7, seed=2) for place in (here, f"{bucket.uri}/set"))
         for _ in range(20):
-            assert np.array_equal(left.next().x, right.next().x)
+            assert np.array_equal(left.next().labels(), right.next().labels())
         right.load_state_dict(left.state_dict())
         assert np.array_equal(left.next().y, right.next().y)

@@ -67,6 +67,19 @@ def test_every_target_is_there_once_and_nothing_crosses_a_document(
     assert sorted(targets) == sorted(token for ids in whole for token in ids[1:])
 
 
+def test_what_a_label_mask_hides_is_not_learned(tmp_path: Path) -> None:
+    """Neither is what fills a sample up."""
+    documents = [(number % 3, 5 + number) for number in range(30)]
+    output = published(tmp_path, [documents], cut=70, removed=(1,), hide=3)
+    samples = Documents(output, length=7)
+    found = samples.read(np.arange(samples.blocks.sum()))
+    whole = Documents(published(tmp_path / "plain", [documents], cut=70, removed=(1,)), length=7)
+    plain = whole.read(np.arange(whole.blocks.sum()))
+    assert np.array_equal(found.ids, plain.ids)
+    assert np.array_equal(found.mask, plain.mask & (found.ids % 3 != 0))
+    assert 0.2 < found.mask.mean() < plain.mask.mean() < 1
+
+
 def test_an_unknown_source_is_refused(tmp_path: Path) -> None:
     output = published(tmp_path, [[(0, 5)]])
     with pytest.raises(ConfigError, match=r"no source 'books'; there are: s0, s1"):

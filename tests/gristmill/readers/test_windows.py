@@ -65,6 +65,18 @@ def test_every_window_of_every_file_is_there_once(
     assert rows(Windows(output, length=length)) == wanted
 
 
+def test_what_a_label_mask_hides_is_not_learned(tmp_path: Path) -> None:
+    """A mask read from another place than its ids hides what should be learned: over files, behind spans that are
+    passed over, at every id."""
+    documents = [(number % 3, 5 + number) for number in range(30)]
+    windows = Windows(published(tmp_path, [documents], cut=70, removed=(1,), hide=3), length=7)
+    found = windows.read(np.arange(windows.blocks.sum()))
+    assert np.array_equal(found.mask, found.ids % 3 != 0)
+    assert 0.2 < found.mask.mean() < 0.8
+    batch = Loader(windows, batch=9).next()
+    assert np.array_equal(batch.labels() == -100, batch.y % 3 == 0)
+
+
 def test_a_reader_of_earlier_generations_is_not_changed_by_later_ones(tmp_path: Path) -> None:
     """A run that resumes after a nightly build must go on in the order that it began."""
     first: Documents = [(0, 30), (1, 30)]

@@ -5,7 +5,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from manifests import manifest, source_shard
+from manifests import manifest, source_shard, token_file
 
 from gristmill.reporting.tables import (
     copy_rows,
@@ -16,7 +16,7 @@ from gristmill.reporting.tables import (
     published_rows,
     transfer_rows,
 )
-from gristmill.types import StageReport
+from gristmill.types import LabelMask, StageReport
 
 
 @given(st.text())
@@ -41,6 +41,13 @@ def test_a_row_for_every_published_file() -> None:
         "file": "nanogpt/train.bin", "split": "train", "documents": 1234, "tokens": 1_234_567, "EOS": 1234,
         "bytes": 2468, "sha256": "",
     }  # fmt: skip
+
+
+def test_what_a_label_mask_hides_is_told() -> None:
+    """Ids that are published and never learned would be counted as training data."""
+    masked = token_file(mask=LabelMask(path="olmo/label_masks/train/part-00000.npy", hidden=70, blocks=[]))
+    rows = published_rows(manifest(files=[masked, token_file(path="nanogpt/train.bin")]))
+    assert [row["hidden"] for row in rows] == [70, 0]
 
 
 def test_how_files_got_to_their_place_is_told_of_those_of_this_run() -> None:

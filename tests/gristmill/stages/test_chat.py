@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 from corpora import EOT, byte_tokenizer
 from tokenizers import Tokenizer
 
 from gristmill import plugins
-from gristmill.errors import InputError
+from gristmill.errors import ConfigError, InputError
 from gristmill.packing.sft import Sft
 from gristmill.readers.loader import Loader
 from gristmill.readers.rows import Rows
@@ -37,13 +38,14 @@ def talk(question: str, answer: str) -> dict[str, Any]:
     return {"messages": [{"role": "user", "content": question}, {"role": "assistant", "content": answer}]}
 
 
-def packed(folder: Path, lines: list[Any], **settings: Any) -> ChatReport:
+def packed(folder: Path, lines: list[Any], output: str = "talks.parquet", **settings: Any) -> ChatReport:
     text = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines)
     (folder / "talks.jsonl").write_text(text + "\n\n")
-    (folder / "loaded").mkdir()
+    (folder / "loaded").mkdir(exist_ok=True)
     encoder = tokenizer(folder)
+    format = "parquet_rows" if output.endswith(".parquet") else "olmo"
     return pack_conversations(
-        [folder / "talks.jsonl"], folder / "loaded", encoder, Sft(**settings), folder / "talks.parquet"
+        [folder / "talks.jsonl"], folder / "loaded", encoder, Sft(**settings), folder / output, format=format
     )
 
 
@@ -80,6 +82,36 @@ def test_rows_hold_the_conversations_and_learn_the_answers(tmp_path: Path) -> No
     assert seen == report.packed == report.conversations == 60
     assert report.learned == found.mask.sum() == sum(map(sum, wanted.values()))
     assert Loader(samples, batch=samples.blocks.sum()).next().mask.sum() == report.learned
+
+
+def test_olmo_gets_the_same_rows_with_every_conversation_before_its_end(tmp_path: Path) -> None:
+    """OLMo-core takes an id of end of text for the last of a document; ours stand first. A mask that did not move with
+    its ids would learn the question's last id and not the answer's."""
+    lines = [talk(f"q{number}" * (number % 5), f"a{number}" * (1 + number % 7)) for number in range(60)]
+    assert packed(tmp_path, lines, length=127) == packed(tmp_path, lines, "olmo", length=127)
+    samples = Rows(tmp_path / "talks.parquet")
+    rows = samples.read(np.arange(samples.blocks.sum()))
+    settings = yaml.safe_load((tmp_path / "olmo" / "olmo-core.yaml").read_text())["dataset"]
+    assert settings["sequence_length"] == 128
+    ids = np.fromfile(settings["paths"][0], settings["dtype"]).reshape(-1, 128)
+    mask = np.fromfile(settings["label_mask_paths"][0], bool).reshape(-1, 128)
+    assert np.array_equal(ids[:, :-1], rows.ids[:, 1:])
+    assert np.array_equal(mask[:, :-1], rows.mask[:, 1:])
+    assert (ids[:, -1] == EOT).all()
+    assert not mask[:, -1].any()
+    documents = [piece for row in ids for piece in np.split(row, np.flatnonzero(row == EOT)) if (piece != EOT).any()]
+    assert len(documents) == 60
+
+
+def test_olmo_gets_no_file_when_nothing_is_left(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"talks\.jsonl: no conversation can be used"):
+        packed(tmp_path, ["{}"], "olmo")
+    assert not list((tmp_path / "olmo").rglob("*.*"))
+
+
+def test_another_format_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"no format 'mds' of conversations; there are: parquet_rows, olmo"):
+        pack_conversations([], tmp_path, tokenizer(tmp_path), Sft(), tmp_path / "x", format="mds")
 
 
 def test_every_line_is_accounted_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

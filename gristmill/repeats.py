@@ -1,5 +1,7 @@
 """Ids that repeat with a short period: what a model learns from them is to loop."""
 
+from collections.abc import Iterable, Iterator
+
 import numpy as np
 
 MAX_PERIOD = 13
@@ -28,3 +30,19 @@ def repeated(ids: np.ndarray, *, max_period: int = MAX_PERIOD, least: int = LEAS
             np.add.at(edges, starts + run, -1)
             found |= (np.cumsum(edges[:-1]) > 0).reshape(rows.shape)
     return found.reshape(ids.shape)
+
+
+def repeated_blocks(blocks: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
+    """bool: ``repeated`` of the ids of all blocks in a row, in blocks of other sizes, as many in all.
+
+    Whether an id is marked depends on fewer than ``MAX_PERIOD * LEAST_REPEATS`` ids on each side of it.
+    """
+    reach = MAX_PERIOD * LEAST_REPEATS
+    ids, given = np.empty(0, np.uint32), 0
+    for block in blocks:
+        ids = np.concatenate([ids.astype(block.dtype), block])
+        settled = len(ids) - reach
+        if settled > given:
+            yield repeated(ids)[given:settled]
+            ids, given = ids[max(0, settled - reach) :], min(reach, settled)
+    yield repeated(ids)[given:]

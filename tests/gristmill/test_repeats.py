@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gristmill.readers._repeats import repeated
+from gristmill.repeats import repeated, repeated_blocks
 
 
 def plain(ids: list[int], max_period: int, least: int) -> list[bool]:
@@ -38,3 +38,19 @@ def test_the_rule_is_32_repeats_of_up_to_13_ids(period: int, repeats: int) -> No
 
 def test_a_period_of_14_is_no_repetition() -> None:
     assert not repeated(np.array(list(range(14)) * 64)).any()
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 14), st.integers(1, 600), st.integers(0, 3)), min_size=1, max_size=8),
+    st.lists(st.integers(1, 900), max_size=9),
+)
+def test_blocks_are_marked_as_if_they_were_one(runs: list[tuple[int, int, int]], sizes: list[int]) -> None:
+    """A run that goes over the edge of a block, however short its piece on one side, is one run."""
+    ids = np.concatenate([np.resize(np.arange(period) + first, length) for period, length, first in runs])
+    blocks = np.split(ids.astype("<u2"), np.cumsum(sizes))
+    found = list(repeated_blocks(blocks))
+    assert np.array_equal(np.concatenate(found), repeated(ids))
+
+
+def test_blocks_without_an_id_have_no_mark() -> None:
+    assert sum(map(len, repeated_blocks([]))) == 0
