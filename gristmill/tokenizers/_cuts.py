@@ -8,7 +8,8 @@ blank, a letter and a digit), the expression goes on from there as from the begi
 
 *Within a word* merges on one side of a final boundary never depend on the other side. So the ids of a word are the one
 sequence in which every two neighbours x, y are what BPE makes of the text of x and y alone. Two parts fit when the last
-id of the one and the first of the other are such neighbours, which they are when some text has them side by side.
+id of the one and the first of the other are such neighbours, which they are when some text has them side by side. (That
+a whole word may have an id of its own, merges or not, changes nothing: no token is as long as what is around a cut.)
 
 Characters count only where their class is beyond doubt: it is the same in Unicode 3.2 and now, so no library's table
 differs on it, and no normal form changes them or joins them with others.
@@ -40,8 +41,6 @@ class Words(Value, frozen=True, kw_only=True):
     newlines: Literal["plain", "gathered", "unknown"]
     """``plain``: a line end is a blank as others. ``gathered``: it ends the word of blanks, or of signs, before it.
     ``unknown``: so, but otherwise at the end of a text: no cut within blanks."""
-    within: bool = True
-    """False where a whole word may have another id than its merges give: no cut within a word."""
 
 
 @lru_cache(1 << 16)
@@ -95,7 +94,7 @@ class Cuts:
     def _same(self, kind: str, place: int, start: int, after: str) -> Kind | None:
         if kind == "N" and self._words.digits is not None:
             return "between" if self._full_group(place, start, self._words.digits) else None
-        if not self._words.within or (kind in "OS" and after != kind):
+        if kind in "OS" and after != kind:
             return None  # the last sign of a run may go to the next word
         if kind == "L" and "'" in self._text[place - 3 : place]:
             return None  # 're is a word, really is one too

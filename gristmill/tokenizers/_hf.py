@@ -13,8 +13,9 @@ from tokenizers import Tokenizer as Reference
 from gristmill import storage
 from gristmill.errors import ConfigError, InputError
 from gristmill.tokenizers._battery import agree
-from gristmill.tokenizers._pieces import Pieces, rules_of
-from gristmill.tokenizers.base import REFERENCE, Encoded, Encoder
+from gristmill.tokenizers._pieces import Pieces
+from gristmill.tokenizers._rules import rules_of
+from gristmill.tokenizers.base import REFERENCE, REFERENCE_PIECE, Encoded, Encoder
 
 FILE = "tokenizer.json"
 ABOUT = "gristmill.json"
@@ -33,7 +34,7 @@ def archive(folder: Path, content: bytes, *, name: str, eot: str | None) -> None
     storage.write(folder / ABOUT, json.dumps({"name": name, "eot": eot}).encode())
 
 
-GROUP = 1 << 17
+GROUP = 1 << 15
 
 
 class HuggingFaceEncoder(Encoder):
@@ -53,7 +54,7 @@ class HuggingFaceEncoder(Encoder):
         self._reference = _reference(plain, self.name)
         self._reference.encode_special_tokens = True
         rules = rules_of(document)
-        self._proof = Pieces(self._referred, rules, GROUP)
+        self._proof = Pieces(self._referred, rules, REFERENCE_PIECE)
         vocabulary = self._reference.get_vocab(with_added_tokens=True)
         self.vocab_size = max(vocabulary.values()) + 1
         self.eot_id = _eot(about["eot"], vocabulary, self.name)
@@ -79,6 +80,12 @@ class HuggingFaceEncoder(Encoder):
 
     def encode_reference(self, texts: list[str]) -> Encoded:
         return self._proof.encode(texts)
+
+    def pieces(self, text: str) -> Iterator[np.ndarray]:
+        return self._pieces.of(text)
+
+    def reference_pieces(self, text: str) -> Iterator[np.ndarray]:
+        return self._proof.of(text)
 
     def _referred(self, texts: list[str]) -> Encoded:
         assert self._reference.encode_special_tokens
