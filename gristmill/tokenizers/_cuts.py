@@ -68,7 +68,7 @@ class Cuts:
         self._tokens = tokens
         self._longest = max(map(len, tokens), default=0)
         self._blanks = (0, 0, -1)
-        self._digits = (0, 0)
+        self._digits = self._ends = (0, 0)
 
     def at(self, place: int, start: int) -> Kind | None:
         """What a cut before the character at ``place`` would part, or None where it is not safe. ``start`` is where
@@ -123,8 +123,20 @@ class Cuts:
             return True
         if self._text[place - 1] not in ENDS or not _END.search(self._text, place, place + AROUND):
             return False
-        head = self._text[start:place].rstrip(ENDS)
-        return self._text[place] not in ENDS or not head or kind_of(head[-1]) in ("L", "N", "S")
+        if self._text[place] not in ENDS:
+            return True
+        begin = self._ends_from(place, start)
+        return begin == start or kind_of(self._text[begin - 1]) in ("L", "N", "S")
+
+    def _ends_from(self, place: int, start: int) -> int:
+        """Where the run of line ends before ``place`` begins, not before ``start``."""
+        begin, end = self._ends
+        if not start <= begin < place <= end:
+            begin = place
+            while begin > start and self._text[begin - 1] in ENDS:
+                begin -= 1
+            self._ends = (begin, place)
+        return begin
 
     def _blanks_from(self, place: int) -> tuple[int, int]:
         """Where the run of blanks around ``place`` ends, and its last line end, -1 where there is none after."""
