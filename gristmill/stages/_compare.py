@@ -9,7 +9,7 @@ from gristmill.tokenizers.base import REFERENCE, REFERENCE_PIECE, Encoded, Encod
 
 LEAST = 64
 LONGEST = REFERENCE_PIECE
-"""At least 64 documents of a piece, or all, are compared; of a longer one its first 131,072 characters. Hugging Face
+"""At least 64 documents of a piece, or all, are compared; of a longer one its first 65,536 characters. Hugging Face
 ``tokenizers`` takes 200 bytes of memory a byte of text, and tiktoken gives up on a million blanks in a row."""
 
 EXCERPT = 80

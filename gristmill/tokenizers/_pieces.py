@@ -11,8 +11,8 @@ from gristmill.tokenizers._rules import Rules
 from gristmill.tokenizers.base import Encoded
 from gristmill.types import Value
 
-PIECE = 1 << 16
-"""Characters: at most 256 kB of UTF-8, of which one word takes 13 MB while it is merged."""
+PIECE = 1 << 15
+"""Characters: at most 128 kB of UTF-8, of which one word takes 7 MB while it is merged."""
 
 LOOK_BACK = 2048
 """Places before the end of a piece that are tried."""

@@ -24,7 +24,7 @@ REFERENCE = "reference: "
 """How ``fast_path`` begins where no fast library is at work."""
 
 
-REFERENCE_PIECE = 1 << 17
+REFERENCE_PIECE = 1 << 16
 """A reference encodes texts of up to so many characters whole, where a fast library may do it in pieces."""
 
 

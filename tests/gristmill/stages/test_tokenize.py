@@ -20,7 +20,7 @@ def corpus() -> list[str]:
     """Long documents first, last, between short ones and side by side."""
     short = small_corpus(40)
     words = "".join(chr(97 + place * place % 26) for place in range(9973))
-    long = [words * 20, "It is said. \n" * 15_000, "\u4e2d\u6587" * 30_000, "\U0001f600=" * 28_000]
+    long = [words * 10, "It is said. \n" * 6_000, "\u4e2d\u6587" * 15_000, "\U0001f600=" * 14_000]
     return [long[0], *short[:20], long[1], long[2], *short[20:], long[3]]
 
 
