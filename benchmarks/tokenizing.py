@@ -28,6 +28,7 @@ from gristmill import config as configuration
 from gristmill import serial
 from gristmill.config import PrepareConfig
 from gristmill.stages._kept import kept
+from gristmill.stages.generations import Earlier
 from gristmill.stages.order import order
 from gristmill.stages.plan import plan
 from gristmill.stages.tokenize import tokenize
@@ -55,7 +56,8 @@ def main() -> None:
             "formats": [{"kind": "nanogpt", "eot": "none"}],
             "execution": {"work": f"{folder}/work"},
         }
-        done = serial.ingest(plan(configuration.parse(base)).shards, configuration.parse(base))
+        read = configuration.parse(base)
+        done = serial.ingest(plan(read).shards, Earlier(signed=[], files=[]), read)
         for path in options.tokenizers:
             config = configuration.parse(base | {"tokenizer": {"kind": "huggingface", "path": path}})
             print(f"\n{Path(path).name}")

@@ -5,11 +5,11 @@ import math
 import numpy as np
 
 from gristmill.errors import InputError
-from gristmill.tokenizers.base import REFERENCE, Encoded, Encoder
+from gristmill.tokenizers.base import REFERENCE, REFERENCE_PIECE, Encoded, Encoder
 
 LEAST = 64
-LONGEST = 1 << 18
-"""At least 64 documents of a piece, or all, are compared; of a longer one its first 262,144 characters. Hugging Face
+LONGEST = REFERENCE_PIECE
+"""At least 64 documents of a piece, or all, are compared; of a longer one its first 65,536 characters. Hugging Face
 ``tokenizers`` takes 200 bytes of memory a byte of text, and tiktoken gives up on a million blanks in a row."""
 
 EXCERPT = 80
@@ -45,16 +45,9 @@ class Check:
         """Ids that stand for something that the vocabulary does not cover."""
 
     def add(self, texts: list[str], encoded: Encoded) -> None:
-        """Raises ``InputError`` for an id outside the vocabulary or a character that would be lost, ``Mismatch`` when
-        a sampled document has other ids by the reference."""
-        if encoded.ids.size and int(encoded.ids.max()) >= self._encoder.vocab_size:
-            raise InputError(
-                f"tokenizer {self._encoder.name}: id {int(encoded.ids.max())} is outside its vocabulary of "
-                f"{self._encoder.vocab_size}; the tokenizer file is inconsistent",
-                "bad_ids",
-            )
-        if self._encoder.unk_id is not None:
-            self.unknown += int(np.count_nonzero(encoded.ids == self._encoder.unk_id))
+        """``encoded`` is without ids where those were looked at by ``ids`` before. Raises ``InputError`` also for a
+        character that would be lost, ``Mismatch`` when a sampled document has other ids by the reference."""
+        self.ids(encoded.ids)
         if self._encoder.drops_unknown:
             self._check_known(texts)
         chosen = np.flatnonzero(self._chosen[self._seen : self._seen + len(texts)])
@@ -62,12 +55,23 @@ class Check:
         if chosen.size:
             self._compare([texts[number] for number in chosen.tolist()], chosen, encoded)
 
+    def ids(self, ids: np.ndarray) -> None:
+        """Count the unknown ones; raises ``InputError`` for one outside the vocabulary."""
+        if ids.size and int(ids.max()) >= self._encoder.vocab_size:
+            raise InputError(
+                f"tokenizer {self._encoder.name}: id {int(ids.max())} is outside its vocabulary of "
+                f"{self._encoder.vocab_size}; the tokenizer file is inconsistent",
+                "bad_ids",
+            )
+        if self._encoder.unk_id is not None:
+            self.unknown += int(np.count_nonzero(ids == self._encoder.unk_id))
+
     def _compare(self, texts: list[str], chosen: np.ndarray, encoded: Encoded) -> None:
         heads = [text[:LONGEST] for text in texts]
         wanted = self._encoder.encode_reference(heads)
         different: list[str] = []
         for place, (text, head, number) in enumerate(zip(texts, heads, chosen.tolist(), strict=True)):
-            if len(head) < len(text):
+            if len(head) < len(text) or not encoded.ids.size:
                 ours = self._encoder.encode([head]).ids
             else:
                 ours = encoded.ids[encoded.offsets[number] : encoded.offsets[number + 1]]

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from gristmill.stages._arrow import batches
 from gristmill.stages.decide import verdict
@@ -17,8 +18,25 @@ class Kept(Value, frozen=True, kw_only=True):
     rows: np.ndarray
 
 
-def kept(place: int, cleaned: StageReport, decided: StageReport) -> Iterator[Kept]:
-    """Batches of the kept documents of the piece number ``place``, in order."""
+def kept(place: int, cleaned: StageReport, decided: StageReport, alone: int | None = None) -> Iterator[Kept]:
+    """Batches of the kept documents of the piece number ``place``, in order; a document of more than ``alone`` bytes
+    is a batch of its own."""
+    for batch in _kept(place, cleaned, decided):
+        if alone is None or batch.documents.column("text").nbytes <= alone:
+            yield batch
+        else:
+            yield from _apart(batch, alone)
+
+
+def _apart(batch: Kept, alone: int) -> Iterator[Kept]:
+    """``batch`` in parts, each long document by itself."""
+    long = np.flatnonzero(np.asarray(pc.binary_length(batch.documents.column("text"))) > alone)
+    edges = np.unique([0, *long, *(long + 1), len(batch.rows)])
+    for start, stop in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+        yield Kept(documents=batch.documents.slice(start, stop - start), rows=batch.rows[start:stop])
+
+
+def _kept(place: int, cleaned: StageReport, decided: StageReport) -> Iterator[Kept]:
     gone = np.asarray(verdict(place, decided)["row"])
     first = 0
     for batch in batches(cleaned.artifacts["documents"]):

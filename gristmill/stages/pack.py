@@ -1,6 +1,7 @@
 """Gather the documents of one bucket from every tokenized shard, in order, with their EOT."""
 
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -14,8 +15,8 @@ from gristmill.stages._choice import mixing_of, unmixed
 from gristmill.stages.vocabulary import tokenizer_record
 from gristmill.types import DOCUMENT, Boundary, Piece, StageReport
 
-WRITE_DOCUMENTS = 4096
-"""Documents joined before they are written; at a few kB each about 10 MB."""
+WRITE_DOCUMENTS, WRITE_IDS = 4096, 1 << 22
+"""Documents joined before they are written, and their ids: at a few kB each about 10 MB, of any size 16 MB."""
 
 BOUNDARY_EVERY = 1000
 
@@ -138,23 +139,40 @@ def _stream(
     piece: Piece,
     starts: np.ndarray,
 ) -> Iterator[memoryview]:
-    """The bytes of the piece, some thousand documents at a time."""
+    """The bytes of the piece, some thousand documents at a time, a long one in parts."""
     data = [_ids(report) for report in tokenized]
     item = dtype.itemsize
     first = max(0, int(np.searchsorted(starts, piece.start, "right")) - 1)
     last = int(np.searchsorted(starts, piece.stop, "left"))
     before, after = (eot, b"") if format.eot == "prepend" else (b"", eot)
-    for low in range(first, last, WRITE_DOCUMENTS):
-        high = min(last, low + WRITE_DOCUMENTS)
-        parts: list[bytes | memoryview] = []
+    low = first
+    while low < last:
+        full = int(np.searchsorted(starts, starts[low] + WRITE_IDS, "right")) - 1
+        high = min(last, low + WRITE_DOCUMENTS, max(low + 1, full))
         begins = members.offset[low:high] * item
         ends = begins + members.length[low:high] * item
-        for shard, begin, end in zip(members.shard[low:high].tolist(), begins.tolist(), ends.tolist(), strict=True):
-            parts += (before, data[shard][begin:end], after)
-        block = memoryview(b"".join(parts))
+        ranges = zip(members.shard[low:high].tolist(), begins.tolist(), ends.tolist(), strict=True)
+        blocks: Iterator[bytes]
+        if high - low == 1:
+            shard, begin, end = next(ranges)
+            blocks = chain([before], _read(tokenized[shard], begin, end), [after])
+        else:
+            blocks = iter([b"".join(chain(*((before, data[shard][begin:end], after) for shard, begin, end in ranges)))])
         position = int(starts[low])
-        skip, stop = max(0, piece.start - position), piece.stop - position
-        yield block[skip * item : stop * item]
+        for block in blocks:
+            skip, stop = max(0, piece.start - position), max(0, piece.stop - position)
+            yield memoryview(block)[skip * item : stop * item]
+            position += len(block) // item
+        low = high
+
+
+def _read(report: StageReport, begin: int, end: int) -> Iterator[bytes]:
+    """The bytes of one document, which may be hundreds of MB: the pages of a map would count as memory."""
+    path = places.here(report.artifacts["tokens"])
+    with storage.translated(path), path.open("rb") as file:
+        file.seek(begin)
+        for start in range(begin, end, WRITE_IDS):
+            yield file.read(min(WRITE_IDS, end - start))
 
 
 def _ids(report: StageReport) -> memoryview:

@@ -15,7 +15,7 @@ from gristmill.stages import order as ordering
 from gristmill.stages._compare import Check, Mismatch, sample
 from gristmill.stages._kept import Kept, kept
 from gristmill.stages.vocabulary import encoder, tokenizer_record
-from gristmill.tokenizers.base import Encoder
+from gristmill.tokenizers.base import Encoded, Encoder
 from gristmill.types import StageReport, token_dtype
 
 INDEX = pa.schema(
@@ -28,6 +28,9 @@ INDEX = pa.schema(
     ]
 )
 """One row a document, sorted by (bucket, key, row) within a record batch: where its ids stand in ``tokens``, in ids."""
+
+ALONE = 1 << 22
+"""A document of more bytes is a batch and a run of its own."""
 
 RUN_TOKENS = 1 << 25
 """Ids sorted by bucket at a time: 64 MB as uint16, and as much again while they are reordered."""
@@ -64,7 +67,7 @@ def tokenize(
         documents = decided.details["documents"][place]
         run = Run(place, cleaned, documents, found, dtype, arranged, config, folder, by)
         try:
-            for batch in kept(place, cleaned, decided):
+            for batch in kept(place, cleaned, decided, alone=ALONE):
                 if batch.rows.size:
                     run.add(batch)
         except Mismatch:
@@ -104,6 +107,7 @@ class Run:
         self._config = config
         self._arranged = arranged.details
         self._encode = encoder.encode if encode_by == "fast" else encoder.encode_reference
+        self._pieces = encoder.pieces if encode_by == "fast" else encoder.reference_pieces
         compared = sample(documents, config.tokenizer.compare_share, cleaned.fingerprint)
         self._check = Check(encoder, compared if encode_by == "fast" else np.zeros_like(compared))
         self._dtype = dtype
@@ -129,7 +133,8 @@ class Run:
         column = batch.documents.column("text")
         texts = column.to_pylist()
         keys, held_out, texts, rows, sources = self._placed(texts, batch)
-        encoded = self._encode(texts)
+        alone = len(batch.rows) == 1 and column.nbytes > ALONE
+        encoded = self._written_through(texts) if alone else self._encode(texts)
         self._check.add(texts, encoded)
         lengths = np.diff(encoded.offsets)
         records = np.empty(
@@ -140,11 +145,27 @@ class Run:
         records["key"], records["row"], records["length"] = keys, rows, lengths
         records["offset"] = encoded.offsets[:-1]
         self._count(records, sources, texts)
+        progress.advance(len(texts), column.nbytes)
+        if alone:
+            self._write_index(records[lengths > 0])
+            return
         self._pending.append((encoded.ids.astype(self._dtype), records[lengths > 0]))
         self._pending_tokens += len(encoded.ids)
-        progress.advance(len(texts), column.nbytes)
         if self._pending_tokens >= RUN_TOKENS:
             self._flush()
+
+    def _written_through(self, texts: list[str]) -> Encoded:
+        """Write the ids of ``texts`` after those that are pending, piece by piece: those of one document may be 200
+        MB. What is given back has their places among all that is written, and no ids."""
+        self._flush()
+        offsets = [self._written]
+        for text in texts:
+            for ids in self._pieces(text):
+                self._check.ids(ids)
+                self._tokens.write(ids.astype(self._dtype).data.cast("B"))
+                self._written += len(ids)
+            offsets.append(self._written)
+        return Encoded(ids=np.empty(0, np.uint32), offsets=np.array(offsets))
 
     def _placed(self, texts: list[str], batch: Kept) -> tuple[np.ndarray, np.ndarray, list[str], np.ndarray, list[str]]:
         """Order keys and the split of each document; the document at a character cut becomes two."""
@@ -205,10 +226,15 @@ class Run:
         sizes = records["length"].astype(np.uint64)
         records["offset"] = self._written + np.cumsum(sizes) - sizes
         self._written += int(sizes.sum())
+        self._write_index(records)
+        self._pending, self._pending_tokens = [], 0
+
+    def _write_index(self, records: np.ndarray) -> None:
+        """Where the documents of a run are, in their order."""
+        records = records[np.lexsort((records["row"], records["key"], records["bucket"]))]
         self._index_writer.write_batch(
             pa.record_batch([np.ascontiguousarray(records[name]) for name in INDEX.names], schema=INDEX)
         )
-        self._pending, self._pending_tokens = [], 0
 
     def report(self, cleaned: StageReport, different: int, key: str) -> StageReport:
         self._flush()

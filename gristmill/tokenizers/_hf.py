@@ -13,7 +13,9 @@ from tokenizers import Tokenizer as Reference
 from gristmill import storage
 from gristmill.errors import ConfigError, InputError
 from gristmill.tokenizers._battery import agree
-from gristmill.tokenizers.base import REFERENCE, Encoded, Encoder
+from gristmill.tokenizers._pieces import Pieces
+from gristmill.tokenizers._rules import rules_of
+from gristmill.tokenizers.base import REFERENCE, REFERENCE_PIECE, Encoded, Encoder
 
 FILE = "tokenizer.json"
 ABOUT = "gristmill.json"
@@ -32,7 +34,7 @@ def archive(folder: Path, content: bytes, *, name: str, eot: str | None) -> None
     storage.write(folder / ABOUT, json.dumps({"name": name, "eot": eot}).encode())
 
 
-GROUP = 1 << 17
+GROUP = 1 << 15
 
 
 class HuggingFaceEncoder(Encoder):
@@ -51,14 +53,17 @@ class HuggingFaceEncoder(Encoder):
         self.name = about["name"]
         self._reference = _reference(plain, self.name)
         self._reference.encode_special_tokens = True
+        rules = rules_of(document)
+        self._proof = Pieces(self._referred, rules, REFERENCE_PIECE)
         vocabulary = self._reference.get_vocab(with_added_tokens=True)
         self.vocab_size = max(vocabulary.values()) + 1
         self.eot_id = _eot(about["eot"], vocabulary, self.name)
         self.unk_id = _unknown(document["model"], vocabulary)
         self.drops_unknown = any(not len(self.encode_reference([rare]).ids) for rare in RARE)
-        self._fast = self._proven_fast(plain, [token["content"] for token in document.get("added_tokens") or []])
+        fast = self._proven_fast(plain, [token["content"] for token in document.get("added_tokens") or []])
+        self._pieces = self._proof if fast is None else Pieces(lambda texts: flat(fast, texts), rules)
         self.fast_path = (
-            f"fastokens {version('fastokens')}" if self._fast else f"{REFERENCE}tokenizers {version('tokenizers')}"
+            f"fastokens {version('fastokens')}" if fast else f"{REFERENCE}tokenizers {version('tokenizers')}"
         )
 
     def _proven_fast(self, document: str, specials: list[str]) -> Any:
@@ -71,11 +76,18 @@ class HuggingFaceEncoder(Encoder):
         return fast if same else None
 
     def encode(self, texts: list[str]) -> Encoded:
-        if self._fast is None:
-            return self.encode_reference(texts)
-        return flat(self._fast, texts)
+        return self._pieces.encode(texts)
 
     def encode_reference(self, texts: list[str]) -> Encoded:
+        return self._proof.encode(texts)
+
+    def pieces(self, text: str) -> Iterator[np.ndarray]:
+        return self._pieces.of(text)
+
+    def reference_pieces(self, text: str) -> Iterator[np.ndarray]:
+        return self._proof.of(text)
+
+    def _referred(self, texts: list[str]) -> Encoded:
         assert self._reference.encode_special_tokens
         rows = [
             np.array(encoding.ids, np.uint32)

@@ -1,6 +1,6 @@
 """What every tokenizer offers: ids of a batch of texts, flat, without EOS."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -22,6 +22,10 @@ class Encoded(Value, frozen=True, kw_only=True):
 
 REFERENCE = "reference: "
 """How ``fast_path`` begins where no fast library is at work."""
+
+
+REFERENCE_PIECE = 1 << 16
+"""A reference encodes texts of up to so many characters whole, where a fast library may do it in pieces."""
 
 
 class Encoder:
@@ -49,6 +53,14 @@ class Encoder:
     def encode_reference(self, texts: list[str]) -> Encoded:
         """The same by the reference implementation, for comparison."""
         return self.encode(texts)
+
+    def pieces(self, text: str) -> Iterator[np.ndarray]:
+        """The ids of ``encode``, uint32, by pieces of a long text."""
+        yield self.encode([text]).ids
+
+    def reference_pieces(self, text: str) -> Iterator[np.ndarray]:
+        """The same of ``encode_reference``."""
+        yield self.encode_reference([text]).ids
 
     def decode(self, ids: np.ndarray) -> str:
         """Text of ids, for people to read."""

@@ -4,7 +4,7 @@ import base64
 import binascii
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
@@ -19,7 +19,9 @@ from gristmill.tokenizers import _hf
 from gristmill.tokenizers._battery import agree
 from gristmill.tokenizers._encodings import ENCODINGS
 from gristmill.tokenizers._needed import content, needed
-from gristmill.tokenizers.base import REFERENCE, Encoded, Encoder, Tokenizer
+from gristmill.tokenizers._pieces import Pieces
+from gristmill.tokenizers._rules import rules_of_ranks
+from gristmill.tokenizers.base import REFERENCE, REFERENCE_PIECE, Encoded, Encoder, Tokenizer
 
 FILE = "ranks.tiktoken"
 
@@ -90,10 +92,11 @@ class TiktokenEncoder(Encoder):
             raise ConfigError(
                 f"tokenizer {self.name}: no special token {about['eot']}; there are: {', '.join(specials)}"
             )
-        self._fast = self._proven_fast(folder / FILE, about["pattern"], specials)
-        self.fast_path = (
-            f"fastokens {version('fastokens')}" if self._fast else f"{REFERENCE}tiktoken {version('tiktoken')}"
-        )
+        rules = rules_of_ranks(ranks, about["pattern"])
+        self._proof = Pieces(self._referred, rules, REFERENCE_PIECE)
+        fast = self._proven_fast(folder / FILE, about["pattern"], specials)
+        self._pieces = self._proof if fast is None else Pieces(lambda texts: _hf.flat(fast, texts), rules)
+        self.fast_path = f"fastokens {version('fastokens')}" if fast else f"{REFERENCE}tiktoken {version('tiktoken')}"
 
     def _proven_fast(self, path: Path, pattern: str, specials: dict[str, int]) -> Any:
         try:
@@ -104,9 +107,18 @@ class TiktokenEncoder(Encoder):
         return fast if same else None
 
     def encode(self, texts: list[str]) -> Encoded:
-        return self.encode_reference(texts) if self._fast is None else _hf.flat(self._fast, texts)
+        return self._pieces.encode(texts)
 
     def encode_reference(self, texts: list[str]) -> Encoded:
+        return self._proof.encode(texts)
+
+    def pieces(self, text: str) -> Iterator[np.ndarray]:
+        return self._pieces.of(text)
+
+    def reference_pieces(self, text: str) -> Iterator[np.ndarray]:
+        return self._proof.of(text)
+
+    def _referred(self, texts: list[str]) -> Encoded:
         rows = [self._one(text) for text in texts]
         offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
         return Encoded(ids=np.concatenate([np.empty(0, np.uint32), *rows]), offsets=offsets)

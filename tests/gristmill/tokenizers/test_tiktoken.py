@@ -134,12 +134,34 @@ def test_a_file_that_holds_no_ranks_is_named(tmp_path: Path, lines: bytes) -> No
         archived(tmp_path / "x", path=str(tmp_path / "bad.tiktoken"), encoding=None, pattern=r"\w+")
 
 
-def test_a_text_that_the_library_gives_up_on_is_an_error_of_the_input(encoder: Encoder) -> None:
-    """A million blanks and a word: the fast library takes them."""
-    text = " " * 1_000_000 + "x"
+BLANKS = " " * 1_000_000 + "x"
+"""The fast library takes them."""
+
+
+def test_a_text_that_the_library_gives_up_on_is_an_error_of_the_input(tmp_path: Path) -> None:
+    own = {"path": str(small_ranks(tmp_path)), "encoding": None, "pattern": ENCODINGS["gpt2"].pattern + "|x"}
+    encoder = archived(tmp_path / "x", **own, special_tokens={"<|endoftext|>": 256})
     with pytest.raises(InputError, match="cannot encode a document of 1000001 characters"):
-        encoder.encode_reference([text])
-    assert encoder.encode([text]).ids.tolist()[-2:] == [220, 2124]
+        encoder.encode_reference([BLANKS])
+
+
+def test_where_words_are_known_the_library_gets_pieces_that_it_takes(encoder: Encoder) -> None:
+    """Else such a document could be published and never be verified."""
+    found = encoder.encode_reference([BLANKS]).ids
+    assert found.tolist()[-2:] == [220, 2124]
+    assert np.array_equal(found, encoder.encode([BLANKS]).ids)
+    assert len(list(encoder.reference_pieces(BLANKS))) > 5
+
+
+@pytest.mark.parametrize("text", ["a", "\u4e2d\u6587", "1", "\n", "It is 12 o'clock.\n"])
+def test_pieces_of_a_long_text_have_the_ids_of_the_library(
+    encoder: Encoder, reference: tiktoken.Encoding, text: str
+) -> None:
+    """The whole of a document is never held as ids."""
+    text *= 150_000 // len(text)
+    pieces = list(encoder.pieces(text))
+    assert len(pieces) > 1
+    assert np.concatenate(pieces).tolist() == reference.encode_ordinary(text)
 
 
 @pytest.mark.parametrize(
