@@ -1,5 +1,6 @@
 """Commands: arguments in, exit status out. Prefect is not imported here."""
 
+import os
 import signal
 import sys
 import traceback
@@ -14,7 +15,7 @@ STOPPED = "stopped; the same command resumes where this one ended"
 def stopping_clearly() -> None:
     """Let Ctrl-C and SIGTERM end the command in one line wherever it is, as while it imports, which takes seconds."""
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, stopped)
+        signal.signal(number, _stopped_at_once)
 
 
 def past_stopping() -> None:
@@ -27,8 +28,14 @@ def past_stopping() -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
+def _stopped_at_once(number: int, _frame: object) -> NoReturn:
+    """Raises nothing: pydantic, called back while it reads or writes a value, makes an error of its own of it."""
+    print(STOPPED, file=sys.stderr, flush=True)
+    os._exit(128 + number)
+
+
 def stopped(number: int, _frame: object = None) -> NoReturn:
-    """Ends the command as a shell expects of a process that a signal ended."""
+    """Ends the command as a shell expects of a process that a signal ended, once all that is open is closed."""
     past_stopping()
     print(STOPPED, file=sys.stderr)
     sys.exit(128 + number)

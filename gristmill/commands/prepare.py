@@ -14,7 +14,7 @@ from rich.table import Table
 
 from gristmill import config as configuration
 from gristmill import ledger, places
-from gristmill.commands import failing_clearly, past_stopping
+from gristmill.commands import failing_clearly, past_stopping, stopped
 from gristmill.commands.explain import explain
 from gristmill.commands.rehearsal import show_rehearsal
 from gristmill.commands.samples import windows
@@ -120,6 +120,7 @@ class Command:
 
     def _run(self, flow: Callable[[PrepareConfig], Any]) -> int:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, stopped)  # by Prefect, when it has noted that the run was stopped
         try:
             made = flow(self._config)
         finally:
