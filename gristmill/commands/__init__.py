@@ -3,6 +3,8 @@
 import os
 import signal
 import sys
+import threading
+import time
 import traceback
 from collections.abc import Callable
 from typing import NoReturn
@@ -10,6 +12,9 @@ from typing import NoReturn
 from gristmill.errors import ConfigError, GristmillError, InputError
 
 STOPPED = "stopped; the same command resumes where this one ended"
+
+PATIENCE = 8.0
+"""Seconds from a signal to the end of a command that cannot end by itself; 10 are promised."""
 
 
 def stopping_clearly() -> None:
@@ -39,6 +44,24 @@ def stopped(number: int, _frame: object = None) -> NoReturn:
     past_stopping()
     print(STOPPED, file=sys.stderr)
     sys.exit(128 + number)
+
+
+def stopping_in_time() -> None:
+    """From the first Ctrl-C or SIGTERM on, whoever handles it, let the command end within ``PATIENCE`` seconds.
+
+    Workers are stopped at once, but what Prefect does then was seen to take 28 s on a machine with too much to do.
+    """
+    arriving, arrived = os.pipe()
+    os.set_blocking(arrived, False)
+    signal.set_wakeup_fd(arrived, warn_on_full_buffer=False)
+    threading.Thread(target=_end_late, args=[arriving], daemon=True).start()
+
+
+def _end_late(arriving: int) -> None:
+    while (number := os.read(arriving, 1)[0]) not in (signal.SIGINT, signal.SIGTERM):
+        pass
+    time.sleep(PATIENCE)
+    _stopped_at_once(number, None)
 
 
 def failing_clearly(action: Callable[[], int], *, debug: bool) -> int:

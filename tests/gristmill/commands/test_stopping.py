@@ -9,10 +9,11 @@ import pytest
 from gristmill.commands import STOPPED
 
 COMMAND = """
-import os, sys
-from gristmill.commands import stopping_clearly
+import os, sys, time
+from gristmill import commands
 
-stopping_clearly()
+commands.stopping_clearly()
+commands.PATIENCE = 0.5
 
 from gristmill.commands.prepare import Command
 from pydantic import BaseModel, field_serializer
@@ -22,6 +23,13 @@ from gristmill.errors import InputError
 
 def interrupt(kill=os.kill, process=os.getpid()):
     kill(process, {number})
+
+
+def hang():
+    try:
+        interrupt()
+    except BaseException:
+        time.sleep(60)
 
 
 class Last:
@@ -83,6 +91,13 @@ def test_a_command_is_stopped_before_its_flow_begins(number: signal.Signals, sta
 def test_a_stopped_run_is_not_ended_by_a_second_signal(number: signal.Signals, status: int) -> None:
     """Who presses Ctrl-C twice would see a traceback, and a service a process that said nothing."""
     assert ended("interrupt()", number) == (status, "", f"{STOPPED}\n")
+
+
+@pytest.mark.parametrize(("number", "status"), STATUS)
+def test_a_run_that_cannot_end_is_ended(number: signal.Signals, status: int) -> None:
+    """What is done after a signal may hang or take half a minute, and a service kills what takes too long."""
+    found, _, errors = ended("hang()", number)
+    assert (found, errors.splitlines()[-1]) == (status, STOPPED)
 
 
 def test_a_failed_run_keeps_its_status() -> None:
