@@ -48,7 +48,9 @@ class Execution(Settings):
         "deployment batch that the workers of its pool pick up. All but local need an s3:// or shared work area.",
     )
     address: str = Field(
-        "", description="Of the Dask scheduler (tcp://HOST:8786) or Ray cluster; of work_pool: FLOW/DEPLOYMENT."
+        "",
+        description="Of the Dask scheduler (tcp://HOST:8786) or Ray cluster (HOST:6379, auto; without one the run "
+        "starts a Ray of its own); of work_pool: FLOW/DEPLOYMENT.",
     )
     shards_per_task: int = Field(
         0, ge=0, description="Shards worked on one after another in a task run; 0: 1, more above 1,000 shards."

@@ -32,16 +32,15 @@ def on_cluster(given: list[Batch], execution: Execution) -> list[Any]:
 
 def runner(execution: Execution) -> TaskRunner[Any]:
     """Prefect's task runner for the cluster. Raises ``ConfigError`` when it is not installed."""
-    try:
-        if execution.runner == "dask":
-            from prefect_dask import DaskTaskRunner
-
-            return DaskTaskRunner(address=execution.address)
+    if execution.runner == "ray":
         from prefect_ray import RayTaskRunner
+
+        return RayTaskRunner()  # finds Ray ``connected``
+    try:
+        from prefect_dask import DaskTaskRunner
     except ImportError as error:
-        extra = f"gristmill[{execution.runner}]"
-        raise ConfigError(f"execution.runner: {execution.runner}: {error}; pip install '{extra}'") from None
-    return RayTaskRunner(address=execution.address or None)
+        raise ConfigError(f"execution.runner: dask: {error}; pip install 'gristmill[dask]'") from None
+    return DaskTaskRunner(address=execution.address)
 
 
 def check_workers(started: Any, mark: str, execution: Execution) -> None:

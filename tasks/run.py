@@ -29,6 +29,7 @@ from gristmill.reporting.board import Board
 from gristmill.types import PlannedFile, ShardRef, StageReport, Value
 from tasks.artifacts import record_failures
 from tasks.limits import existing
+from tasks.ray_cluster import connected
 
 Call = dict[str, Any]
 Reported = TypeVar("Reported", StageReport, list[StageReport])
@@ -260,7 +261,8 @@ def running(execution: Execution) -> Iterator[None]:
     existing.cache_clear()
     workers.start()
     try:
-        yield
+        with connected(execution):
+            yield
     except BaseException:
         workers.stop()
         raise

@@ -1,7 +1,10 @@
 """Commands: arguments in, exit status out. Prefect is not imported here."""
 
+import os
 import signal
 import sys
+import threading
+import time
 import traceback
 from collections.abc import Callable
 from typing import NoReturn
@@ -10,11 +13,14 @@ from gristmill.errors import ConfigError, GristmillError, InputError
 
 STOPPED = "stopped; the same command resumes where this one ended"
 
+PATIENCE = 8.0
+"""Seconds from a signal to the end of a command that cannot end by itself; 10 are promised."""
+
 
 def stopping_clearly() -> None:
     """Let Ctrl-C and SIGTERM end the command in one line wherever it is, as while it imports, which takes seconds."""
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, stopped)
+        signal.signal(number, _stopped_at_once)
 
 
 def past_stopping() -> None:
@@ -27,11 +33,35 @@ def past_stopping() -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
+def _stopped_at_once(number: int, _frame: object) -> NoReturn:
+    """Raises nothing: pydantic, called back while it reads or writes a value, makes an error of its own of it."""
+    print(STOPPED, file=sys.stderr, flush=True)
+    os._exit(128 + number)
+
+
 def stopped(number: int, _frame: object = None) -> NoReturn:
-    """Ends the command as a shell expects of a process that a signal ended."""
+    """Ends the command as a shell expects of a process that a signal ended, once all that is open is closed."""
     past_stopping()
     print(STOPPED, file=sys.stderr)
     sys.exit(128 + number)
+
+
+def stopping_in_time() -> None:
+    """From the first Ctrl-C or SIGTERM on, whoever handles it, let the command end within ``PATIENCE`` seconds.
+
+    Workers are stopped at once, but what Prefect does then was seen to take 28 s on a machine with too much to do.
+    """
+    arriving, arrived = os.pipe()
+    os.set_blocking(arrived, False)
+    signal.set_wakeup_fd(arrived, warn_on_full_buffer=False)
+    threading.Thread(target=_end_late, args=[arriving], daemon=True).start()
+
+
+def _end_late(arriving: int) -> None:
+    while (number := os.read(arriving, 1)[0]) not in (signal.SIGINT, signal.SIGTERM):
+        pass
+    time.sleep(PATIENCE)
+    _stopped_at_once(number, None)
 
 
 def failing_clearly(action: Callable[[], int], *, debug: bool) -> int:

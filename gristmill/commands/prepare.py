@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gristmill import config_file, ledger, places
-from gristmill.commands import failing_clearly, past_stopping
+from gristmill.commands import failing_clearly, past_stopping, stopped, stopping_in_time
 from gristmill.commands.explain import explain
 from gristmill.commands.rehearsal import show_rehearsal
 from gristmill.commands.samples import windows
@@ -118,7 +118,9 @@ class Command:
         return failing_clearly(lambda: self._run(flow), debug=self._debug)
 
     def _run(self, flow: Callable[[PrepareConfig], Any]) -> int:
+        stopping_in_time()
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, stopped)  # by Prefect, when it has noted that the run was stopped
         try:
             made = flow(self._config)
         finally:

@@ -13,6 +13,7 @@ import pytest
 import yaml
 from corpora import GPT2, cut_short, request, small_corpus, write_documents
 from flow_runs import Run, busy_worker
+from handlers import kept
 from prefect.exceptions import TerminationSignal
 from prefect.settings import PREFECT_API_URL
 from shared import SHARED
@@ -106,13 +107,8 @@ def test_a_signal_that_reaches_prefect_too_late_stops_the_command_all_the_same(
     def flow() -> None:
         raise TerminationSignal(signal=signal.SIGTERM)
 
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        with pytest.raises(SystemExit, match="143"):
-            with_server(flow)()
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    with kept(), pytest.raises(SystemExit, match="143"):
+        with_server(flow)()
     assert capsys.readouterr().err == f"{STOPPED}\n"
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 from corpora import byte_tokenizer, cut_short, request, tree, write_documents
+from handlers import kept
 
 from gristmill import serial
 from gristmill.commands.prepare import PREFECT_DEFAULTS, check
@@ -245,6 +246,7 @@ def test_the_status_tells_when_files_were_left_out(asked: dict[str, Any], monkey
     for name in ("b", "c"):
         write_documents(Path("in") / f"{name}.jsonl.gz", [f"{name} {number}" for number in range(100)])
     Path("config.yaml").write_text(yaml.safe_dump(asked | {"on_bad_file": "quarantine"}))
-    assert check(["config.yaml"]).run(serial.prepare) == 0
-    cut_short(Path("in") / "b.jsonl.gz")
-    assert check(["config.yaml", "--output", "other"]).run(serial.prepare) == 3
+    with kept():
+        assert check(["config.yaml"]).run(serial.prepare) == 0
+        cut_short(Path("in") / "b.jsonl.gz")
+        assert check(["config.yaml", "--output", "other"]).run(serial.prepare) == 3
