@@ -22,7 +22,7 @@ class NotInstalled(Exception):
 
 
 def python(name: str, folder: Path) -> str:
-    """The interpreter of environment ``name`` below ``folder``; ``""`` is the one that runs. Raises ``NotInstalled``."""
+    """The interpreter of environment ``name`` below ``folder``; without a name our own. Raises ``NotInstalled``."""
     if not name:
         return sys.executable
     place, wanted = folder / name, PEERS / f"{name}.txt"

@@ -1,15 +1,15 @@
 """Our full job at one and many times the corpus: time, memory, one worker and all, and a rerun with nothing to do."""
 
 from pathlib import Path
-from typing import Any
 
 import _corpus
 import _machine
 import _ours
 import _salted
 import msgspec
+from _bench import Bench
 from _corpus import Corpus
-from _results import Machine, Measured
+from _results import Machine, Measured, Run
 from _table import table
 from _targets import MEMORY, Target, megabytes, seconds, share, times
 from _targets import shown as table_of
@@ -40,20 +40,20 @@ class Linearity(msgspec.Struct, frozen=True, kw_only=True):
         return next(one for one in self.programs if one.name == name)
 
 
-def measure(bench: Any, factor: int) -> Linearity:
-    """Salt the corpus and run all rounds; ``bench`` has options, folders and the end of text."""
+def measure(bench: Bench, factor: int) -> Linearity:
+    """Salt the corpus and run all rounds. Raises ``Failed``."""
     options, scratch = bench.options, bench.scratch
     folders = {
         "once": _salted.make(options.corpus, scratch / "once", 1, options.workers),
         "many": _salted.make(options.corpus, scratch / "many", factor, options.workers),
     }
     plans = {"once": ("once", options.workers), "one worker": ("once", 1), "many": ("many", options.workers)}
-    runs: dict[str, list[Any]] = {name: [] for name in plans}
+    runs: dict[str, list[Run]] = {name: [] for name in plans}
     warm: list[float] = []
     for _ in range(options.repeats):
         for name, (size, workers) in plans.items():
             with bench.empty() as folder:
-                runs[name].append(_run(bench, folders[size], workers, folder))
+                runs[name].append(bench.prepared("full", folders[size], workers, folder))
                 if name == "once":
                     warm.append(_again(folder, options.environments))
             print(f"{name:12}{runs[name][-1]}", flush=True)
@@ -68,10 +68,6 @@ def measure(bench: Any, factor: int) -> Linearity:
         programs=[Measured(name=name, title=name, job="full", runs=found) for name, found in runs.items()],
         warm=warm,
     )
-
-
-def _run(bench: Any, source: Path, workers: int, folder: Path) -> Any:
-    return _ours.run("full", source, bench.options.tokenizer, workers, folder, bench.eot, bench.options.environments)
 
 
 def _again(folder: Path, home: Path) -> float:

@@ -82,6 +82,7 @@ def run(job: str, source: Path, tokenizer: str, workers: int, folder: Path, eot:
         seconds=published - first,
         wall=done.ended - done.began,
         cpu=sum(used.values()) - used.get(SERVER, 0.0),
+        whole_cpu=done.cpu - done.server_cpu(),
         peak=done.peak(),
         documents=documents,
         tokens=tokens,
@@ -103,6 +104,7 @@ def _verified(found: Run, folder: Path, home: Path) -> Run:
         seconds=found.seconds + wall,
         wall=found.wall + wall,
         cpu=found.cpu + done.cpu,
+        whole_cpu=found.whole_cpu + done.cpu,
         peak=max(found.peak, done.peak()),
     )
 

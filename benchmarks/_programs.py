@@ -141,7 +141,7 @@ def run(program: Program, interpreter: str, source: Path, tokenizer: str, worker
     documents, tokens = counts(folder, program.tokens, eot)
     wall = done.ended - done.began
     own = {"seconds": wall, "cpu": done.cpu, **_told(folder)}
-    return Run(wall=wall, peak=done.peak(), documents=documents, tokens=tokens, **own)
+    return Run(wall=wall, whole_cpu=done.cpu, peak=done.peak(), documents=documents, tokens=tokens, **own)
 
 
 def _told(folder: Path) -> dict[str, float]:

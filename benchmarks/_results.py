@@ -15,6 +15,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     """From the start of the command to its end."""
     cpu: float
     """Of all processes in ``seconds``, without Prefect's server."""
+    whole_cpu: float
+    """Of all processes in ``wall``, without Prefect's server."""
     peak: int
     """Of all processes together, without Prefect's server."""
     documents: int
@@ -22,7 +24,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     tokens: int
     """Ids in the token files."""
     start: float = 0.0
-    """Before the first stage function: Python, Prefect, its server."""
+    """Before the first stage function: Python, Prefect, its server, and workers that load libraries and tokenizer."""
     server_cpu: float = 0.0
     server_peak: int = 0
     orchestration: float = 0.0

@@ -24,8 +24,8 @@ def comparison(found: Comparison) -> str:
     machine = found.machine
     parts = [
         f"{found.date}, {machine.cores} cores of {machine.processor}, {machine.memory / 1e9:.0f} GB, Python "
-        f"{machine.python}, {found.workers} workers, {found.repeats} runs of each, one of every program after the other; "
-        "medians. MB are 10^6 bytes of text.\n\n"
+        f"{machine.python}, {found.workers} workers; medians of {found.repeats}, every program run once a "
+        "round, peaks the highest. MB are 10^6 bytes of text.\n\n"
         f"    {found.command}"
     ]
     for job, title in JOBS.items():
@@ -88,11 +88,12 @@ def apart(programs: list[Measured]) -> str:
     if ours is None:
         return ""
     return (
-        f"Gristmill's seconds are from the first stage function to the manifest. Start of Python, Prefect and its "
-        f"server before that: {ours.middle('start'):.1f} s; the whole command: {ours.middle('wall'):.1f} s, by which "
-        f'"whole run" compares. The server: {ours.middle("server_cpu"):.1f} CPU s, '
-        f"{ours.worst('server_peak') / 1e6:,.0f} MB. Without a stage function running: "
-        f"{ours.middle('orchestration'):.1%} of the seconds."
+        "Gristmill's seconds are from the first stage function to the manifest. Before that Python, Prefect and its "
+        f"server start, and workers load the tokenizer: {ours.middle('start'):.1f} s. The whole command takes "
+        f"{ours.middle('wall'):.1f} s and {ours.middle('whole_cpu'):.1f} CPU s, and is what the column *whole run* "
+        f"compares. The server, in none of these figures: {ours.middle('server_cpu'):.1f} CPU s, "
+        f"{ours.worst('server_peak') / 1e6:,.0f} MB. No stage function ran in {ours.middle('orchestration'):.1%} of "
+        "the seconds."
     )
 
 

@@ -10,21 +10,18 @@ else should run meanwhile. --write keeps the figures in benchmarks/results and p
 """
 
 import argparse
-import os
-import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import _corpus
 import _environments
 import _linearity
 import _machine
 import _ours
-import _programs
 import _table
 import _targets
 import msgspec
+from _bench import Bench
 from _environments import NotInstalled
 from _programs import PROGRAMS, Program
 from _results import FLOORS, OURS, Comparison, Measured, Run
@@ -34,69 +31,6 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 PAGE = ROOT / "docs" / "performance.md"
 CACHE = Path("~/.cache/gristmill/peers").expanduser()
-EOT = "<|endoftext|>"
-MOST_IDS = 1 << 16
-
-
-class Bench:
-    """The folders and settings of one comparison."""
-
-    def __init__(self, options: argparse.Namespace, scratch: Path) -> None:
-        self.options = options
-        self.scratch = scratch
-        self.eot = end_of_text(Path(options.tokenizer))
-        self.folders = {
-            job: _corpus.part(
-                options.corpus, 1.0 if job == "tokens" else options.part, scratch / job, least=options.workers
-            )
-            for job in options.jobs
-        }
-        self.plain: Path | None = None
-        self.corpora = {job: _corpus.counted(folder) for job, folder in self.folders.items()}
-
-    def ours(self, job: str) -> Run:
-        """One run of our own."""
-        with self.empty() as folder:
-            options = self.options
-            return _ours.run(
-                job, self.folders[job], options.tokenizer, options.workers, folder, self.eot, options.environments
-            )
-
-    def peer(self, program: Program, interpreter: str) -> Run:
-        """One run of another program. Raises ``Failed``."""
-        source = self.folders[program.job]
-        if program.reads == "jsonl":
-            self.plain = self.plain or _corpus.plain(source, self.scratch / "plain")
-            source = self.plain
-        with self.empty() as folder:
-            options = self.options
-            return _programs.run(program, interpreter, source, options.tokenizer, options.workers, folder, self.eot)
-
-    def empty(self) -> "_Folder":
-        """A folder for one run; what the one before left to be written is written first."""
-        os.sync()
-        return _Folder(self.scratch / "run")
-
-
-class _Folder:
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> Path:
-        self._path.mkdir()
-        return self._path
-
-    def __exit__(self, *_: object) -> None:
-        shutil.rmtree(self._path)
-
-
-def end_of_text(tokenizer: Path) -> int:
-    """The id of the end of text. Raises ``SystemExit`` for a tokenizer whose ids are not uint16 everywhere."""
-    document = msgspec.json.decode(tokenizer.read_bytes())
-    ids = {token["content"]: token["id"] for token in document["added_tokens"]}
-    if EOT not in ids or max(*ids.values(), *document["model"]["vocab"].values()) >= MOST_IDS:
-        raise SystemExit(f"{tokenizer}: needs a token {EOT} and at most {MOST_IDS:,} ids, as GPT-2's has")
-    return int(ids[EOT])
 
 
 def compare(bench: Bench) -> Comparison:
@@ -201,14 +135,27 @@ def parser() -> argparse.ArgumentParser:
     return found
 
 
-def _names(known: list[str]) -> "type[list[str]]":
+def _names(known: list[str]) -> Callable[[str], list[str]]:
     def read(text: str) -> list[str]:
         unknown = set(text.split(",")) - set(known)
         if unknown:
             raise argparse.ArgumentTypeError(f"{', '.join(sorted(unknown))}: choose from {', '.join(known)}")
         return text.split(",")
 
-    return read  # type: ignore[return-value]
+    return read
+
+
+def beside_peers(options: argparse.Namespace, scratch: Path) -> tuple[msgspec.Struct, str]:
+    """The figures of a comparison, and its tables."""
+    found = compare(Bench(options, scratch))
+    return found, f"{_table.comparison(found)}\n\n### Targets\n\n{_targets.shown(_targets.targets(found))}"
+
+
+def grown(options: argparse.Namespace, scratch: Path) -> tuple[msgspec.Struct, str]:
+    """The figures at two sizes, and their tables."""
+    options.jobs = []  # none of them on the corpus as it is
+    found = _linearity.measure(Bench(options, scratch), options.linearity)
+    return found, _linearity.shown(found)
 
 
 def main() -> None:
@@ -217,19 +164,13 @@ def main() -> None:
     options.corpus, options.environments = options.corpus.resolve(), options.environments.resolve()
     options.environments.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=options.scratch, prefix=".benchmark-") as scratch:
-        bench = Bench(options, Path(scratch))
-        if options.linearity:
-            found: msgspec.Struct = _linearity.measure(bench, options.linearity)
-            region, shown = "linearity", _linearity.shown(found)
-        else:
-            found = compare(bench)
-            region = "side by side"
-            shown = f"{_table.comparison(found)}\n\n### Targets\n\n{_targets.shown(_targets.targets(found))}"
+        found, shown = (grown if options.linearity else beside_peers)(options, Path(scratch))
     print(f"\n{shown}")
     if options.write:
+        region = "linearity" if options.linearity else "comparison"
         RESULTS.mkdir(exist_ok=True)
         data = msgspec.json.format(msgspec.json.encode(found), indent=1)
-        (RESULTS / f"{region.replace(' ', '-')}.json").write_bytes(data + b"\n")
+        (RESULTS / f"{region}.json").write_bytes(data + b"\n")
         _table.replace(PAGE, region, shown)
 
 

@@ -7,6 +7,7 @@ few cores; its index is an array of lengths and one of document starts.
 """
 
 import sys
+from itertools import pairwise
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -30,7 +31,7 @@ def main(source: str, output: str, tokenizer: str, workers: int) -> None:
     ends = ak.singletons(ak.Array(np.full(len(encoded), eot, dtype=np.uint32)))
     documents = ak.concatenate([encoded, ends], axis=1)
     edges = np.linspace(0, len(documents), workers + 1, dtype=int).tolist()
-    chunks = [documents[start:stop] for start, stop in zip(edges[:-1], edges[1:], strict=True)]
+    chunks = [documents[start:stop] for start, stop in pairwise(edges)]
     lengths = []
     with get_context("fork").Pool(workers) as processes, (Path(output) / "text_document.bin").open("wb") as ids:
         for flat, counts in processes.map(flatten, chunks):
