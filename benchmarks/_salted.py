@@ -14,7 +14,9 @@ import _corpus
 import msgspec
 from isal import igzip
 
-WORDS = re.compile(r"((?:\S+\s+){3})(?=\S)")
+WORDS = re.compile(r"((?:[^\W_]+[\W_]+){3})(?=[^\W_])")
+"""Three words, of letters and digits as those of shingles are, before another one."""
+
 SCRIPTS = ((0x4E00, 0x9FA5), (0x3041, 0x3096), (0x30A1, 0x30FA))
 """First and last code point of Han, hiragana and katakana."""
 

@@ -43,7 +43,7 @@ class Target:
 
 
 def times(value: float) -> str:
-    return f"{value:.1f} times"
+    return f"{value:.3g} times"
 
 
 def megabytes(value: float) -> str:

@@ -1,0 +1,30 @@
+"""What a program spends in processes below it is what it spends."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from _watch import Failed, watch
+
+SPIN = """
+import time
+data = bytearray(60_000_000)
+while time.process_time() < 0.5: pass
+"""
+PARENT = (
+    "import subprocess, sys, time; subprocess.run([sys.executable, '-c', sys.argv[1]], check=True); time.sleep(0.5)"
+)
+
+
+def test_children_that_have_ended_count(tmp_path: Path) -> None:
+    """Peers fork; counting only the process that was started would make them look idle and small."""
+    done = watch([sys.executable, "-c", PARENT, SPIN], log=tmp_path / "log")
+    assert done.cpu >= 0.5
+    assert sum(done.used(done.began, done.ended).values()) == pytest.approx(done.cpu, abs=0.2)
+    assert done.peak() > 60_000_000
+    assert done.kinds() == ["main"]
+
+
+def test_a_failure_tells_the_last_lines(tmp_path: Path) -> None:
+    with pytest.raises(Failed, match="ended with status 3: told before"):
+        watch([sys.executable, "-c", "import sys; print('told before'); sys.exit(3)"], log=tmp_path / "log")
