@@ -28,7 +28,8 @@ def python(name: str, folder: Path) -> str:
     place, wanted = folder / name, PEERS / f"{name}.txt"
     interpreter = str(place / "bin" / "python")
     if not (place / PINS).is_file() or (place / PINS).read_bytes() != wanted.read_bytes():
-        shutil.rmtree(place, ignore_errors=True)
+        if place.exists():
+            shutil.rmtree(place)
         print(f"making the environment {place}", flush=True)
         if uv := shutil.which("uv"):
             _run([uv, "venv", "--quiet", "--python", sys.executable, str(place)], name)

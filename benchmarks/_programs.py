@@ -60,7 +60,6 @@ PROGRAMS = (
         environment="gigatoken",
         tokens="*.bin",
         reads="jsonl",
-        differs="text that looks like the end of text becomes its id",
     ),
     Program(
         name="nanogpt",
@@ -77,7 +76,6 @@ PROGRAMS = (
         script="datatrove_tokens.py",
         environment="datatrove",
         tokens="tokens/*.ds",
-        differs="text that looks like the end of text becomes its id",
     ),
     Program(
         name="dolma",
@@ -96,7 +94,6 @@ PROGRAMS = (
         environment="tokbin",
         tokens="corpus/*.bin",
         reads="jsonl",
-        differs="text that looks like the end of text becomes its id",
     ),
     Program(
         name="olmo",
@@ -105,7 +102,6 @@ PROGRAMS = (
         script="olmo.py",
         environment="olmo",
         tokens="*.npy",
-        differs="text that looks like the end of text becomes its id",
     ),
     Program(
         name="datatrove_minhash",

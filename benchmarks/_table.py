@@ -124,6 +124,13 @@ def difference(one: Measured, ours: Measured | None) -> str:
     return f"{more:+,} ids, {ends:+,} documents: {one.differs or 'UNEXPLAINED'}"
 
 
+def unexplained(found: Comparison) -> list[str]:
+    """The programs that counted otherwise than gristmill, or than themselves, for no known reason."""
+    ours = {one.job: one for one in found.programs if one.name == OURS and one.runs}
+    told = {f"{one.job}: {one.title}": difference(one, ours.get(one.job)) for one in found.programs if one.runs}
+    return [f"{name}: {line}" for name, line in told.items() if "UNEXPLAINED" in line or "DIFFER" in line]
+
+
 def versions(programs: list[Measured]) -> str:
     lines = {one.title: ", ".join(f"{name} {number}" for name, number in one.versions.items()) for one in programs}
     return "\n".join(f"- {title}: {line}" for title, line in lines.items() if line)

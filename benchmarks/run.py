@@ -7,9 +7,11 @@
 CORPUS is a folder of jsonl.gz files, at least as many as workers. Each peer gets an environment of its own, made from
 benchmarks/peers/*.txt when it is first needed; one that cannot be made or fails is listed with the reason. Nothing
 else should run meanwhile. --write keeps the figures in benchmarks/results and puts the tables in docs/performance.md.
+Exit status 1 where a program counted otherwise than gristmill and it is not known why.
 """
 
 import argparse
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -172,6 +174,8 @@ def main() -> None:
         data = msgspec.json.format(msgspec.json.encode(found), indent=1)
         (RESULTS / f"{region}.json").write_bytes(data + b"\n")
         _table.replace(PAGE, region, shown)
+    if isinstance(found, Comparison) and (lines := _table.unexplained(found)):
+        sys.exit("\n".join(["counts differ without a known reason:", *lines]))
 
 
 if __name__ == "__main__":

@@ -71,6 +71,16 @@ def test_counts_that_differ_are_told_with_the_reason(runs: list[Run], differs: s
     assert row(text, "peer")[-1] == told
 
 
+def test_counts_that_nobody_can_explain_fail_the_command() -> None:
+    """Otherwise a table of programs that did different work is published."""
+    ours, steady = program(OURS, run(1)), program("steady", run(1))
+    known = program("known", run(1, tokens=990), differs="it strips")
+    odd, changing = program("odd", run(1, tokens=990)), program("changing", run(1), run(1, tokens=999))
+    assert _table.unexplained(compared(ours, steady, known)) == []
+    lines = _table.unexplained(compared(ours, steady, known, odd, changing))
+    assert [line.split(":")[1].strip() for line in lines] == ["odd", "changing"]
+
+
 def test_a_program_that_could_not_run_keeps_its_row_with_the_reason() -> None:
     """A peer that silently disappears from the table looks as if it had never been asked."""
     text = _table.comparison(compared(program(OURS, run(1)), program("peer", missing="no wheel")))
