@@ -57,6 +57,6 @@ def versions(interpreter: str, packages: list[str]) -> dict[str, str]:
 
 
 def pinned(name: str) -> list[str]:
-    """The packages that an environment is made from."""
-    lines = (PEERS / f"{name}.txt").read_text().splitlines()
-    return [re.split(r"[=<>\[]", line)[0] for line in lines if line and not line.startswith("#")]
+    """The packages that an environment is made for: those before the first remark."""
+    lines = (PEERS / f"{name}.txt").read_text().partition("#")[0].splitlines()
+    return [line.partition("==")[0] for line in lines]
