@@ -44,7 +44,7 @@ def counted(folder: Path) -> Corpus:
             documents += 1
             nbytes += len(decoder.decode(line).text.encode())
     held = sum(path.stat().st_size for path in files(folder))
-    return Corpus(folder=str(folder), files=len(files(folder)), documents=documents, text_bytes=nbytes, file_bytes=held)
+    return Corpus(folder=folder.name, files=len(files(folder)), documents=documents, text_bytes=nbytes, file_bytes=held)
 
 
 def _lines(path: Path) -> Iterator[bytes]:

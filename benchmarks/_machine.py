@@ -28,5 +28,6 @@ def today() -> str:
 
 
 def command() -> str:
-    """What was typed, as the page shows it."""
-    return shlex.join(["python", "benchmarks/run.py", *sys.argv[1:]])
+    """What was typed, as the page shows it: of paths their last part."""
+    words = [Path(word).name if os.sep in word else word for word in sys.argv[1:]]
+    return shlex.join(["python", "benchmarks/run.py", *words])

@@ -32,7 +32,8 @@ def comparison(found: Comparison) -> str:
         programs = [one for one in found.programs if one.job == job]
         if programs:
             parts += [f"### {title}", corpus(found, job), speeds(programs, found, job), apart(programs)]
-            parts += [counts(programs), versions(programs)]
+            parts.append(counts(programs))
+    parts += ["### Versions", versions(found)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -131,9 +132,14 @@ def unexplained(found: Comparison) -> list[str]:
     return [f"{name}: {line}" for name, line in told.items() if "UNEXPLAINED" in line or "DIFFER" in line]
 
 
-def versions(programs: list[Measured]) -> str:
-    lines = {one.title: ", ".join(f"{name} {number}" for name, number in one.versions.items()) for one in programs}
-    return "\n".join(f"- {title}: {line}" for title, line in lines.items() if line)
+def versions(found: Comparison) -> str:
+    """Of every program's libraries, those that have the same in one line."""
+    names: dict[str, list[str]] = {}
+    for one in found.programs:
+        line = ", ".join(f"{package} {number}" for package, number in one.versions.items())
+        if line and one.name not in names.setdefault(line, []):
+            names[line].append(one.name)
+    return "\n".join(f"- {', '.join(told)}: {line}" for line, told in names.items())
 
 
 def replace(page: Path, region: str, content: str) -> None:
