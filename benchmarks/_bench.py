@@ -52,7 +52,9 @@ class Bench:
             source = self.plain
         with self.empty() as folder:
             options = self.options
-            return _programs.run(program, interpreter, source, options.tokenizer, options.workers, folder, self.eot)
+            return _programs.run(
+                program, interpreter, source, options.tokenizer, options.workers, folder, self.eot, options.limit
+            )
 
     @contextmanager
     def empty(self) -> Iterator[Path]:

@@ -124,8 +124,17 @@ PROGRAMS = (
 )
 
 
-def run(program: Program, interpreter: str, source: Path, tokenizer: str, workers: int, folder: Path, eot: int) -> Run:
-    """Run a program into the empty ``folder``. Raises ``Failed``."""
+def run(
+    program: Program,
+    interpreter: str,
+    source: Path,
+    tokenizer: str,
+    workers: int,
+    folder: Path,
+    eot: int,
+    limit: float,
+) -> Run:
+    """Run a program into the empty ``folder``, for ``limit`` seconds at most. Raises ``Failed``."""
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     environment |= {"HF_HUB_OFFLINE": "1", "HF_HOME": str(folder / "cache"), "NLTK_DATA": str(folder / "cache")}
     arguments = [str(source), str(folder), tokenizer, str(workers), *program.arguments]
@@ -133,6 +142,7 @@ def run(program: Program, interpreter: str, source: Path, tokenizer: str, worker
         [interpreter, str(PEERS / program.script), *arguments],
         log=folder.with_suffix(".log"),
         environment=environment,
+        limit=limit,
     )
     documents, tokens = counts(folder, program.tokens, eot)
     wall = done.ended - done.began

@@ -16,7 +16,7 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """A Markdown table; all columns but the first are numbers."""
     names = list(head)
     lines = [names, ["---", *["---:"] * (len(names) - 1)], *map(list, rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines)
 
 
 def comparison(found: Comparison) -> str:

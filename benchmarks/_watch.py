@@ -5,6 +5,7 @@ Linux only: the figures come from /proc. Memory is PSS, so that pages which proc
 
 import ctypes
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -24,6 +25,7 @@ CHILD_SUBREAPER = 36
 """PR_SET_CHILD_SUBREAPER of prctl(2)."""
 ORPHAN_SECONDS = 10.0
 """What is still running so long after the command is killed."""
+FOLDERS = re.compile(r"""[^\s'"]*/""")
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -73,23 +75,41 @@ class Watched:
         return max((sample.largest.get(kind, 0) for sample in self.samples), default=0)
 
 
-def watch(command: list[str], *, log: Path, environment: dict[str, str] | None = None) -> Watched:
-    """Run the command to its end with its output in ``log``; what it leaves running is ended. Raises ``Failed``."""
+def watch(
+    command: list[str],
+    *,
+    log: Path,
+    environment: dict[str, str] | None = None,
+    limit: float = threading.TIMEOUT_MAX,
+) -> Watched:
+    """Run the command to its end, or for ``limit`` seconds, with its output in ``log``; what it leaves running is
+    ended. Raises ``Failed``."""
     with log.open("wb") as output, _adopting():
         began = time.time()
         process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=environment)
         sampler = _Sampler(process.pid)
         sampler.start()
+        timer = threading.Timer(limit, os.kill, [process.pid, signal.SIGKILL])
+        timer.daemon = True
+        timer.start()
         _, status, usage = os.wait4(process.pid, 0)
         ended = time.time()
+        timer.cancel()
         process.returncode = os.waitstatus_to_exitcode(status)
         sampler.over.set()
         sampler.join()
         cpu = usage.ru_utime + usage.ru_stime + sum(map(_orphan, sampler.seen() - {process.pid}))
     if process.returncode:
-        last = " | ".join(log.read_text(errors="replace").strip().splitlines()[-3:])
-        raise Failed(f"{Path(command[1]).name} ended with status {process.returncode}: {last[-400:]}")
+        raise Failed(_reason(Path(command[1]).name, process.returncode, ended - began >= limit, log))
     return Watched(began=began, ended=ended, cpu=cpu, samples=sampler.samples)
+
+
+def _reason(name: str, status: int, late: bool, log: Path) -> str:
+    """What became of the command, with the last lines that it printed; of paths their last part."""
+    lines = log.read_text(errors="replace").strip().splitlines()[-3:]
+    last = FOLDERS.sub("", "; ".join(lines))[-300:]
+    how = "was killed for taking too long" if late else f"ended with status {status}"
+    return f"{name} {how}: {last}"
 
 
 @contextmanager

@@ -133,6 +133,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument(
         "--linearity", type=int, metavar="N", help="measure our full job at 1 and N times the corpus instead"
     )
+    found.add_argument("--limit", type=float, default=3600, help="seconds after which a peer is killed (default 3600)")
     found.add_argument("--write", action="store_true", help="keep the figures and put the tables in the page")
     return found
 

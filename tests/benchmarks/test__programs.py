@@ -21,7 +21,7 @@ def test_a_recipe_writes_every_document_and_one_end_each(name: str, tmp_path: Pa
     folder = tmp_path / "out"
     folder.mkdir()
     tokenizer = str(byte_tokenizer(tmp_path / "tokenizer.json"))
-    found = run(BY_NAME[name], sys.executable, tmp_path / "in", tokenizer, 2, folder, EOT)
+    found = run(BY_NAME[name], sys.executable, tmp_path / "in", tokenizer, 2, folder, EOT, 60)
     assert found.documents == len(texts)
     assert found.tokens == sum(len(text.encode()) for text in texts) + len(texts)
     assert 0 < found.seconds <= found.wall
@@ -34,7 +34,7 @@ def test_a_program_that_fails_says_why(tmp_path: Path) -> None:
     folder.mkdir()
     write_documents(tmp_path / "in" / "part.jsonl.gz", ["text"])
     with pytest.raises(Failed, match=r"olmo.py ended with status 1: .*No such file"):
-        run(BY_NAME["olmo"], sys.executable, tmp_path / "in", "missing.json", 1, folder, EOT)
+        run(BY_NAME["olmo"], sys.executable, tmp_path / "in", "missing.json", 1, folder, EOT, 60)
 
 
 def test_ids_and_ends_are_counted_in_the_files(tmp_path: Path) -> None:

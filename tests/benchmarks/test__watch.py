@@ -14,6 +14,8 @@ while time.process_time() < 0.5: pass
 PARENT = (
     "import subprocess, sys, time; subprocess.run([sys.executable, '-c', sys.argv[1]], check=True); time.sleep(0.5)"
 )
+FAILING = "import sys; print('told in /some/folder/file'); sys.exit(3)"
+HANGING = "import time; print('so far', flush=True); time.sleep(60)"
 LEAVING = "import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', sys.argv[1]]); time.sleep(0.6)"
 
 
@@ -33,5 +35,13 @@ def test_processes_that_outlive_the_command_count(tmp_path: Path) -> None:
 
 
 def test_a_failure_tells_the_last_lines(tmp_path: Path) -> None:
-    with pytest.raises(Failed, match="ended with status 3: told before"):
-        watch([sys.executable, "-c", "import sys; print('told before'); sys.exit(3)"], log=tmp_path / "log")
+    with pytest.raises(Failed, match="ended with status 3: told in file"):
+        watch(
+            [sys.executable, "-c", "import sys; print('told in /some/folder/file'); sys.exit(3)"], log=tmp_path / "log"
+        )
+
+
+def test_a_program_that_hangs_is_ended(tmp_path: Path) -> None:
+    """One peer that waits for ever must not cost the figures of all others."""
+    with pytest.raises(Failed, match="killed for taking too long: so far"):
+        watch([sys.executable, "-c", HANGING], log=tmp_path / "log", limit=2)
