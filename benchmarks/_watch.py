@@ -12,7 +12,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -158,19 +158,19 @@ class _Sampler(threading.Thread):
                 processes = [root.pid, *(child.pid for child in root.children(recursive=True))]
             except psutil.NoSuchProcess:
                 return
-            self.samples.append(self._sample(processes))
+            # Where one ends meanwhile its seconds are its parent's already or not yet: the next look will know.
+            with suppress(FileNotFoundError, ProcessLookupError):
+                self.samples.append(self._sample(processes))
 
     def _sample(self, processes: list[int]) -> Sample:
         moment = time.time()
         cpu: dict[str, float] = defaultdict(float)
         memory: dict[str, int] = defaultdict(int)
         largest: dict[str, int] = defaultdict(int)
+        for process in processes:  # parents first
+            cpu[self._kind(process)] += _seconds(process)
         for process in processes:
-            try:
-                kind, seconds, held = self._kind(process), _seconds(process), _memory(process)
-            except (FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
-                continue
-            cpu[kind] += seconds
+            kind, held = self._kinds[process], _memory(process)
             memory[kind] += held
             largest[kind] = max(largest[kind], held)
         return Sample(moment=moment, cpu=cpu, memory=memory, largest=largest)
@@ -191,8 +191,9 @@ def _seconds(process: int) -> float:
 
 
 def _memory(process: int) -> int:
-    """Bytes, pages that processes share divided among them; 0 for one that has ended and was not yet waited for."""
-    for line in Path(f"/proc/{process}/smaps_rollup").read_text().splitlines():
-        if line.startswith("Pss:"):
-            return int(line.split()[1]) * 1024
+    """Bytes, pages that processes share divided among them; 0 for one that has ended."""
+    with suppress(FileNotFoundError, ProcessLookupError):
+        for line in Path(f"/proc/{process}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) * 1024
     return 0
