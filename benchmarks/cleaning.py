@@ -18,12 +18,11 @@ from pathlib import Path
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
+from _ours import WEB
 
 from gristmill.cleaning.base import Cleaner, Filter, Rule
 from gristmill.plugins import load
 from gristmill.types import DOCUMENT_SCHEMA
-
-WEB = "unicode,control,whitespace,length,symbols,repeated_lines,gopher_quality,gopher_repetition,c4_lines"
 
 
 class Line(msgspec.Struct):
@@ -98,7 +97,7 @@ def run(cascade: list[Measured], documents: pa.RecordBatch) -> pa.RecordBatch:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", type=Path)
-    parser.add_argument("--kinds", default=WEB, help="cleaners with their default settings, in order")
+    parser.add_argument("--kinds", default=",".join(WEB), help="cleaners with their default settings, in order")
     parser.add_argument("--batch", type=int, default=1000, help="documents per batch")
     chosen = parser.parse_args()
     cascade = [Measured(kind) for kind in chosen.kinds.split(",")]
