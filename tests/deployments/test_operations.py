@@ -114,7 +114,7 @@ def test_a_failed_run_that_is_retried_reuses_what_was_finished(
     done = stack.completed(run)
     assert {path: path.stat().st_mtime_ns for path in before if path.exists()} == before
     assert done["run_count"] == 2
-    assert "fetch shard-00000: reused" in stack.logs(run)
+    assert stack.has_logged(run, "fetch shard-00000: reused"), stack.logs(run)
     assert done["name"] == "retried-g1"
     assert {"gristmill", "retried"} <= {*done["tags"]}
 

@@ -104,5 +104,5 @@ def test_restarts_of_server_and_worker_in_the_middle_are_survived(services: Any,
     pages.post(f"/flow_runs/{run}/set_state", state={"type": "SCHEDULED", "name": "AwaitingRetry"}, force=True)
     done = pages.completed(run, seconds=400)
     assert done["run_count"] == 2
-    assert "reused" in pages.logs(run)
+    assert pages.has_logged(run, "reused"), pages.logs(run)
     pages.completed(pages.run("verify-weekly", output=config["output"]), seconds=300)

@@ -98,6 +98,15 @@ class Stack:
         lines = self.post("/logs/filter", logs={"flow_run_id": {"any_": [run]}}, sort="TIMESTAMP_ASC")
         return "\n".join(line["message"] for line in lines) + (self.folder / "worker.log").read_text()[-4000:]
 
+    def has_logged(self, run: str, text: str, seconds: float = 15) -> bool:
+        """Whether the log of a run has this text; its last lines come to the server some seconds after its end."""
+        deadline = time.monotonic() + seconds
+        while text not in self.logs(run):
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.5)
+        return True
+
     def start_worker(self, name: str = "worker", *arguments: str) -> None:
         """Another worker, in a folder of its own: finding the project is the deployment's business."""
         folder = self.folder / name
