@@ -62,6 +62,7 @@ def _finished(
 def stand(planned: Plan, config: PrepareConfig) -> Manifest:
     """Nothing has arrived: the data set as it is, its last steps taken where a kill prevented them. Where input is gone
     and tombstones are asked for, a generation of nothing else."""
+    places.at(config.destination).sweep()  # of a run that was killed while it moved the pointer
     found = latest(config.destination)
     assert found is not None, "a first generation always has something to do"
     if planned.removed and config.on_removed == "tombstone":

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import subprocess
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 from corpora import documents_of, request, tree, write_documents
 
-from gristmill import against, ledger, serial
+from gristmill import against, ledger, serial, storage
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError
 from gristmill.manifest import read_manifest
@@ -257,7 +258,8 @@ def test_files_of_a_run_that_was_stopped_give_way_to_those_of_the_next_night(tmp
 
 
 def test_a_kill_between_manifest_and_pointer_is_mended(tmp_path: Path) -> None:
-    """The generation is finished, and ``manifest.json`` still speaks of the one before."""
+    """The generation is finished, and ``manifest.json`` still speaks of the one before: the new one was half-written,
+    and would lie in the data set for good."""
     config = asked(tmp_path)
     arrive(tmp_path, 0)
     serial.prepare(config)
@@ -266,7 +268,12 @@ def test_a_kill_between_manifest_and_pointer_is_mended(tmp_path: Path) -> None:
     serial.prepare(config)
     whole = tree(Path(config.destination))
     (Path(config.destination) / "manifest.json").write_bytes(old)
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    half = Path(config.destination) / storage.temporary("manifest.json", ended.pid)
+    half.write_bytes(old[:100])
     serial.prepare(config)
+    assert not half.exists()
     assert tree(Path(config.destination)) == whole
 
 
