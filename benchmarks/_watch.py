@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 
-SAMPLE_SECONDS = 0.2
+SAMPLE_SECONDS = 0.5
 SERVER = "server"
 CHILD_SUBREAPER = 36
 """PR_SET_CHILD_SUBREAPER of prctl(2)."""

@@ -8,7 +8,7 @@ from gristmill.config import PrepareConfig
 from gristmill.stages.layout import layout
 from gristmill.types import Layout, Piece, PlannedFile, StageReport, Value
 from tasks.pack import pack
-from tasks.run import OPTIONS, Call, Reports, tag, watch
+from tasks.run import OPTIONS, Call, Reports, retried, tag, watch
 from tasks.spread import all_done, is_batched
 from tasks.tokenize import Tokenized
 from tasks.upload import upload
@@ -62,12 +62,11 @@ def deliver_piece(
     retries."""
     tag("deliver")
     retries = config.execution.retries
-    packed = pack.with_options(retries=retries)(**pack_call(piece, tokenized, config))
+    packed = retried(pack, retries)(**pack_call(piece, tokenized, config))
     file = packing.completed(piece, packed)
     if file is None:
         return {"packed": packed}
-    tried = upload.with_options(retries=retries)
-    uploaded = tried(tokenized.generation, file, packing.pieces(file), tokenized.tokenizer, config)
+    uploaded = retried(upload, retries)(tokenized.generation, file, packing.pieces(file), tokenized.tokenizer, config)
     return {"packed": packed, "uploaded": uploaded}
 
 

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import copy_context
+from functools import cache
 from queue import SimpleQueue
 from threading import BoundedSemaphore
 from typing import Any, TypeVar
@@ -48,6 +49,13 @@ OPTIONS: dict[str, Any] = {
     "cache_policy": NO_CACHE,  # the reports in the work area are the cache
     "persist_result": False,
 }
+
+
+@cache
+def retried(task: Task[..., Any], retries: int) -> Task[..., Any]:
+    """The task with another number of retries. Made once: Prefect reads the task's source for it, which takes 3 ms."""
+    return task.with_options(retries=retries)
+
 
 PROGRESS_SECONDS = 1.0
 """Between updates of the progress artifact. One takes 30 ms, and seconds where the server is busy."""
@@ -207,7 +215,7 @@ class Crew:
         A task without retries leaves them to the tasks nested in it: retries of retries would multiply.
         """
         self._asked.add(name)
-        tried = task.with_options(retries=self._execution.retries) if task.retries else task
+        tried = retried(task, self._execution.retries) if task.retries else task
         self._events.put(_Asked(name=name, task=tried, call=call))
 
     def outcomes(self) -> dict[str, Any]:

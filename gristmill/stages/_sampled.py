@@ -11,11 +11,11 @@ from gristmill.stages._choice import hashes
 from gristmill.types import StageReport
 
 PLACES = 64
-EACH = 16
+EACH = 8
 NEAR = 1024
-"""At 64 places, evenly spaced over all documents, 16 of the next 1,024: at most 1,024 documents, from at most 64 pieces
+"""At 64 places, evenly spaced over all documents, 8 of the next 1,024: at most 512 documents, from at most 64 pieces
 or a few more, however large the corpus is. Every place stands for as many documents, so shares among the sampled are
-those among all: within 3 percentage points, were the documents of a place independent of each other."""
+those among all: within 5 percentage points, were the documents of a place independent of each other."""
 
 SAMPLED = 0x73616D706C656421
 """Keys the hash that documents are chosen by: at even distances they might all be of one of two sources that take
