@@ -26,8 +26,14 @@ from prefect.settings import (
 from gristmill.commands import stopped
 from gristmill.errors import StorageError
 
-EPHEMERAL = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
-"""What Prefect 3.9 sets for a server of this kind: no pages, and no services but those that record runs."""
+EPHEMERAL = {
+    "PREFECT_UI_ENABLED": "0",
+    "PREFECT__SERVER_EPHEMERAL": "1",
+    "PREFECT__SERVER_FINAL": "1",
+    "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED": "false",
+}
+"""What Prefect 3.9 sets for a server of this kind: no pages, and no services but those that record runs. Nor does it
+keep the feed of events, a fifth of its work: states, logs and artifacts of a run are recorded apart."""
 
 WATCH = 'read nothing; kill "$0" && sleep 5 && kill -9 "$0"'
 """For a shell whose input is a pipe that nobody writes to: it ends when the process with the other end does."""
