@@ -11,6 +11,7 @@ import xxhash
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 from gristmill import places, storage
+from gristmill.errors import ConfigError, StorageError
 
 _CODES = (
     "ace af am an ar ary arz as az ba bcl be bg bn br bs ca crh cs cy da de dz el en eo es et "
@@ -30,11 +31,14 @@ def identifier() -> LanguageIdentifier:
     """The identifier with confidences from 0 to 1.
 
     Its tables, 62 MB, are unpacked once a machine, in 0.4 s, and mapped by each process, in 0.02 s: all processes share
-    them.
+    them. Where the spool cannot be written to, each has its own.
     """
     folder = places.spool() / "languages" / version("py3langid")
     if not _is_whole(folder):
-        _unpack(folder)
+        try:
+            _unpack(folder)
+        except (ConfigError, StorageError):
+            return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
     tables = [np.load(folder / name, mmap_mode="r") for name in TABLES]
     classes = tables.pop(2).tolist()
     features, priors, moves, rows, found = tables

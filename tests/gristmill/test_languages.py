@@ -38,6 +38,17 @@ def test_the_model_is_not_loaded_before_it_is_used() -> None:
     assert done.stdout == "0\n"
 
 
+def test_without_a_spool_there_is_an_identifier_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A container without a home must not fail a run for a table of its report."""
+    (tmp_path / "file").write_bytes(b"")
+    monkeypatch.setenv(places.SPOOL, str(tmp_path / "file" / "spool"))
+    identifier.cache_clear()
+    try:
+        assert language(FRENCH * 3) == "fr"
+    finally:
+        identifier.cache_clear()
+
+
 def test_the_tables_on_disk_are_those_of_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A table that a full disk cut short would change which documents are kept."""
     monkeypatch.setenv(places.SPOOL, str(tmp_path))
