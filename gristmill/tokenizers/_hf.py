@@ -13,9 +13,9 @@ from tokenizers import Tokenizer as Reference
 from gristmill import storage
 from gristmill.errors import ConfigError, InputError
 from gristmill.tokenizers._battery import agree
-from gristmill.tokenizers._pieces import Pieces
+from gristmill.tokenizers._pieces import PiecedEncoder, Pieces
 from gristmill.tokenizers._rules import rules_of
-from gristmill.tokenizers.base import REFERENCE, REFERENCE_PIECE, Encoded, Encoder
+from gristmill.tokenizers.base import REFERENCE, REFERENCE_PIECE, Encoded
 
 FILE = "tokenizer.json"
 ABOUT = "gristmill.json"
@@ -37,7 +37,7 @@ def archive(folder: Path, content: bytes, *, name: str, eot: str | None) -> None
 GROUP = 1 << 15
 
 
-class HuggingFaceEncoder(Encoder):
+class HuggingFaceEncoder(PiecedEncoder):
     """An archived ``tokenizer.json``, loaded in the process that encodes.
 
     Truncation and padding stored in the file are switched off. ``encode_special_tokens`` is set here because the flag
@@ -74,18 +74,6 @@ class HuggingFaceEncoder(Encoder):
         except (ValueError, RuntimeError):
             return None
         return fast if same else None
-
-    def encode(self, texts: list[str]) -> Encoded:
-        return self._pieces.encode(texts)
-
-    def encode_reference(self, texts: list[str]) -> Encoded:
-        return self._proof.encode(texts)
-
-    def pieces(self, text: str) -> Iterator[np.ndarray]:
-        return self._pieces.of(text)
-
-    def reference_pieces(self, text: str) -> Iterator[np.ndarray]:
-        return self._proof.of(text)
 
     def _referred(self, texts: list[str]) -> Encoded:
         assert self._reference.encode_special_tokens

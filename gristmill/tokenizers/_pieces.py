@@ -8,7 +8,7 @@ import numpy as np
 from gristmill.errors import InputError
 from gristmill.tokenizers._cuts import AROUND, Cuts
 from gristmill.tokenizers._rules import Rules
-from gristmill.tokenizers.base import Encoded
+from gristmill.tokenizers.base import Encoded, Encoder
 from gristmill.types import Value
 
 PIECE = 1 << 15
@@ -69,6 +69,27 @@ class Pieces:
 
     def _ids(self, text: str) -> np.ndarray:
         return self._encode([text]).ids
+
+
+class PiecedEncoder(Encoder):
+    """An encoder that encodes long texts in pieces."""
+
+    _pieces: Pieces
+    """By the fast library, or by the reference where there is none."""
+    _proof: Pieces
+    """By the reference."""
+
+    def encode(self, texts: list[str]) -> Encoded:
+        return self._pieces.encode(texts)
+
+    def encode_reference(self, texts: list[str]) -> Encoded:
+        return self._proof.encode(texts)
+
+    def pieces(self, text: str) -> Iterator[np.ndarray]:
+        return self._pieces.of(text)
+
+    def reference_pieces(self, text: str) -> Iterator[np.ndarray]:
+        return self._proof.of(text)
 
 
 class _Run:

@@ -4,7 +4,7 @@ import base64
 import binascii
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
@@ -19,7 +19,7 @@ from gristmill.tokenizers import _hf
 from gristmill.tokenizers._battery import agree
 from gristmill.tokenizers._encodings import ENCODINGS
 from gristmill.tokenizers._needed import content, needed
-from gristmill.tokenizers._pieces import Pieces
+from gristmill.tokenizers._pieces import PiecedEncoder, Pieces
 from gristmill.tokenizers._rules import rules_of_ranks
 from gristmill.tokenizers.base import REFERENCE, REFERENCE_PIECE, Encoded, Encoder, Tokenizer
 
@@ -75,7 +75,7 @@ class Tiktoken(Tokenizer):
         return TiktokenEncoder(folder)
 
 
-class TiktokenEncoder(Encoder):
+class TiktokenEncoder(PiecedEncoder):
     """An archived file of ranks: ``tiktoken`` is the reference, ``fastokens`` does the work where it agrees."""
 
     file = FILE
@@ -105,18 +105,6 @@ class TiktokenEncoder(Encoder):
         except (ValueError, RuntimeError):
             return None
         return fast if same else None
-
-    def encode(self, texts: list[str]) -> Encoded:
-        return self._pieces.encode(texts)
-
-    def encode_reference(self, texts: list[str]) -> Encoded:
-        return self._proof.encode(texts)
-
-    def pieces(self, text: str) -> Iterator[np.ndarray]:
-        return self._pieces.of(text)
-
-    def reference_pieces(self, text: str) -> Iterator[np.ndarray]:
-        return self._proof.of(text)
 
     def _referred(self, texts: list[str]) -> Encoded:
         rows = [self._one(text) for text in texts]
