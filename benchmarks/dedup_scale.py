@@ -152,7 +152,7 @@ def synthetic(number: int, size: int, clusters: str, config: PrepareConfig) -> S
 
     def produce(folder: Path, key: str) -> StageReport:
         kinds = {place: _Kind(kind, folder / str(place)) for place, kind in enumerate(config.dedup)}  # type: ignore[arg-type]
-        ids = DocumentWriter(folder / "ids", compressed=False)
+        ids = DocumentWriter(folder / "ids", "plain")
         with storage.Writer(folder / "characters") as lengths, storage.Writer(folder / "content") as content:
             for first in range(0, size, BATCH):
                 rows = np.arange(number * PIECE + first, number * PIECE + min(first + BATCH, size))

@@ -1,10 +1,15 @@
-"""Arrow columns from Python strings and numpy arrays, without ``pyarrow.array``: its first call on a list or an array
-imports pandas where that is installed, which costs every worker process 0.6 s."""
+"""Arrow columns from Python strings and numpy arrays, and their bytes.
 
-from collections.abc import Sequence
+``pyarrow.array`` is not used: its first call on a list or an array imports pandas where that is installed, which costs
+every worker process 0.6 s.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
+import xxhash
 
 from gristmill.errors import InputError
 
@@ -39,3 +44,23 @@ def numbers(values: np.ndarray, missing: np.ndarray | None = None) -> pa.Array:
     validity = None if missing is None else pa.py_buffer(np.packbits(~missing, bitorder="little"))
     data = pa.py_buffer(np.ascontiguousarray(values))
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [validity, data])
+
+
+def utf8(texts: pa.StringArray) -> tuple[np.ndarray, memoryview]:
+    """int64 offsets of the texts from 0, one more than texts, and the bytes of all, which are not copied."""
+    _, places, data = texts.buffers()
+    if not len(texts) or data is None:
+        return np.zeros(len(texts) + 1, np.int64), memoryview(b"")
+    offsets = np.frombuffer(places, np.int32)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
+    return offsets - offsets[0], memoryview(data)[offsets[0] : offsets[-1]].cast("B")
+
+
+def each(texts: pa.StringArray) -> Iterator[memoryview]:
+    """The bytes of each text, which are not copied."""
+    offsets, data = utf8(texts)
+    return (data[start:stop] for start, stop in pairwise(offsets.tolist()))
+
+
+def hashes(texts: pa.StringArray, seed: int = 0) -> np.ndarray:
+    """uint64: xxh3_64 of the bytes of each text."""
+    return np.array([xxhash.xxh3_64_intdigest(text, seed) for text in each(texts)], np.uint64)

@@ -5,7 +5,7 @@ from typing import Literal, Self
 
 from pydantic import ByteSize, ConfigDict, Field, model_validator
 
-from gristmill import s3_client
+from gristmill import places, s3_client
 from gristmill.errors import ConfigError
 from gristmill.s3_client import S3Settings
 from gristmill.settings import Settings
@@ -40,6 +40,11 @@ class Execution(Settings):
         "work",
         description="Folder or s3:// prefix for what stages leave for one another; kept, so that a rerun resumes.",
     )
+    work_files: Literal["plain", "lz4"] | None = Field(
+        None,
+        description="How text is kept in the work area: plain takes less time, lz4 half the space. "
+        "Default: plain on disk, lz4 in S3.",
+    )
     retries: int = Field(3, ge=0, le=20, description="How often a task is tried again after a storage error.")
     shard_seconds: float | None = Field(None, gt=0, description="Kill and retry a stage that takes longer than this.")
     runner: Literal["local", "dask", "ray", "work_pool"] = Field(
@@ -73,6 +78,10 @@ class Execution(Settings):
         """Put what is said of S3 in force, in this process and those that it starts."""
         if self.s3 is not None and s3_client.in_force() != self.s3:
             s3_client.use(self.s3)
+
+    def kept(self) -> Literal["plain", "lz4"]:
+        """``work_files``, or what suits the work area."""
+        return self.work_files or ("lz4" if places.is_remote(self.work) else "plain")
 
     def worker_count(self) -> int:
         """``workers``, or one a core, as far as the environment allows; at least one."""

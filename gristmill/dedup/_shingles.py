@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from gristmill.columns import utf8
 from gristmill.dedup._tokens import Hashes, Ints, Tokens, characters, words
 
 Unit = Literal["auto", "words", "characters"]
@@ -66,7 +67,7 @@ def pieces(texts: pa.StringArray, ngram: int, unit: Unit) -> Iterator[Piece]:
     code points are Han, kana, Thai, Lao, Khmer or Myanmar, words otherwise. A document with fewer than ``ngram`` of
     them has no shingle. Nothing depends on what else is in the batch. ``texts`` has no nulls.
     """
-    offsets, data = _buffers(texts)
+    offsets, data = utf8(texts)
     single = unspaced(texts) if unit == "auto" else np.full(len(texts), unit == "characters")
     for tokenise, of_unit in ((words, ~single), (characters, single)):
         for group in _groups(np.flatnonzero(of_unit), offsets):
@@ -88,7 +89,7 @@ def shingles(texts: pa.StringArray, ngram: int = 5, unit: Unit = "auto") -> tupl
 
 def unspaced(texts: pa.StringArray) -> npt.NDArray[np.bool_]:
     """Which documents are at least ``SHARE`` characters of scripts that write without spaces."""
-    offsets, data = _buffers(texts)
+    offsets, data = utf8(texts)
     counts = np.zeros(len(texts), np.int64)
     raw = np.frombuffer(data, np.uint8)
     for start in range(0, len(raw) - 1, PIECE):
@@ -98,15 +99,6 @@ def unspaced(texts: pa.StringArray) -> npt.NDArray[np.bool_]:
         counts += np.diff(np.searchsorted(leads[_UNSPACED[pairs]] + start, offsets))
     enough: npt.NDArray[np.bool_] = counts >= np.maximum(SHARE * pc.utf8_length(texts).to_numpy(), 1)
     return enough
-
-
-def _buffers(texts: pa.StringArray) -> tuple[Ints, memoryview]:
-    """Offsets from 0 and the bytes of the texts, without a copy."""
-    _, places, data = texts.buffers()
-    if len(texts) == 0 or data is None:
-        return np.zeros(len(texts) + 1, np.int64), memoryview(b"")
-    offsets = np.frombuffer(places, np.int32)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
-    return offsets - offsets[0], memoryview(data)[offsets[0] : offsets[-1]].cast("B")
 
 
 def _groups(documents: Ints, offsets: Ints) -> Iterator[Ints]:

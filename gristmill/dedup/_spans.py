@@ -5,23 +5,12 @@ from re import Pattern
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 import xxhash
 
 from gristmill.dedup.base import Spans
 
 Ints = npt.NDArray[np.int64]
 BLANKS = b" \t\n\v\f\r"
-
-
-def buffers(texts: pa.StringArray) -> tuple[bytes, Ints]:
-    """The batch's bytes and the int64 offsets of each text in them."""
-    if not len(texts):
-        return b"", np.zeros(1, np.int64)
-    offsets = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
-    data = texts.buffers()[2]
-    raw = memoryview(data)[offsets[0] : offsets[-1]].tobytes() if data is not None else b""
-    return raw, offsets - offsets[0]
 
 
 def parts(data: bytes, offsets: Ints, end: Pattern[bytes]) -> tuple[Ints, Ints, Ints, Ints]:

@@ -5,6 +5,7 @@ import re
 import pyarrow as pa
 from pydantic import Field
 
+from gristmill.columns import utf8
 from gristmill.dedup import _spans
 from gristmill.dedup.base import SpanDedup, Spans
 
@@ -17,6 +18,7 @@ class Paragraph(SpanDedup):
     min_bytes: int = Field(100, ge=1, description="Shorter paragraphs are left alone; bytes of UTF-8.")
 
     def spans(self, texts: pa.StringArray) -> Spans:
-        data, offsets = _spans.buffers(texts)
+        offsets, view = utf8(texts)
+        data = bytes(view)
         end = re.compile(re.escape(self.separator.encode()))
         return _spans.spans(data, offsets, *_spans.parts(data, offsets, end), self.min_bytes)

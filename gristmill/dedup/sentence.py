@@ -5,6 +5,7 @@ import re
 import pyarrow as pa
 from pydantic import Field
 
+from gristmill.columns import utf8
 from gristmill.dedup import _spans
 from gristmill.dedup.base import SpanDedup, Spans
 
@@ -21,7 +22,8 @@ class Sentence(SpanDedup):
     min_bytes: int = Field(100, ge=1, description="Shorter runs are left alone; bytes of UTF-8.")
 
     def spans(self, texts: pa.StringArray) -> Spans:
-        data, offsets = _spans.buffers(texts)
+        offsets, view = utf8(texts)
+        data = bytes(view)
         document, start, stop, _ = _spans.parts(data, offsets, END)
         last = self.sentences - 1
         if last >= len(start):

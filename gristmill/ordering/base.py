@@ -1,6 +1,7 @@
 """In which order documents are published: a uint64 key each; ties go by (input shard, row)."""
 
 import numpy as np
+import pyarrow as pa
 
 from gristmill.plugins import Plugin
 
@@ -12,6 +13,6 @@ class Ordering(Plugin):
         """Keys are below this: the number of documents for ranks, 2**64 for hashes."""
         return documents
 
-    def order_keys(self, texts: list[str], *, first: int, documents: int) -> np.ndarray:
+    def order_keys(self, texts: pa.StringArray, *, first: int, documents: int) -> np.ndarray:
         """uint64 key of each of ``texts``, which are the kept documents ``first, first + 1, ...`` of ``documents``."""
         raise NotImplementedError

@@ -1,9 +1,10 @@
 """Documents are ordered by a keyed hash of their text."""
 
 import numpy as np
-import xxhash
+import pyarrow as pa
 from pydantic import Field
 
+from gristmill.columns import hashes
 from gristmill.ordering.base import Ordering
 
 
@@ -16,6 +17,5 @@ class Hashed(Ordering):
     def key_space(self, documents: int) -> int:
         return 2**64
 
-    def order_keys(self, texts: list[str], *, first: int, documents: int) -> np.ndarray:
-        hashes = (xxhash.xxh3_64_intdigest(text.encode(), self.seed) for text in texts)
-        return np.fromiter(hashes, np.uint64, len(texts))
+    def order_keys(self, texts: pa.StringArray, *, first: int, documents: int) -> np.ndarray:
+        return hashes(texts, self.seed)

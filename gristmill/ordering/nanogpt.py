@@ -3,6 +3,7 @@
 from functools import lru_cache
 
 import numpy as np
+import pyarrow as pa
 from pydantic import Field
 
 from gristmill.ordering.base import Ordering
@@ -15,7 +16,7 @@ class NanoGPT(Ordering):
 
     seed: int = Field(2357, ge=0, description="nanoGPT uses 2357.")
 
-    def order_keys(self, texts: list[str], *, first: int, documents: int) -> np.ndarray:
+    def order_keys(self, texts: pa.StringArray, *, first: int, documents: int) -> np.ndarray:
         return _ranks(self.seed, documents)[first : first + len(texts)].astype(np.uint64)
 
 

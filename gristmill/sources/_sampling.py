@@ -3,14 +3,14 @@
 Both rules look at the documents and the number of shards alone, never at workers or the order in which they finish.
 """
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 
 import msgspec
 import numpy as np
 import pyarrow as pa
 import xxhash
 
+from gristmill.columns import each, utf8
 from gristmill.types import ShardRef
 
 SHARE_BYTES = 1 << 20
@@ -53,7 +53,7 @@ def sampled(documents: pa.RecordBatch, rate: float | None, seed: int) -> pa.Reco
     if rate is None or not len(documents):
         return documents
     ceiling = int(rate * _HASHES)
-    pairs = zip(_values(documents.column("id")), _values(documents.column("text")), strict=True)
+    pairs = zip(each(documents.column("id")), each(documents.column("text")), strict=True)
     mask = np.fromiter((_hash(name, text, seed) < ceiling for name, text in pairs), bool, len(documents))
     return documents if mask.all() else documents.filter(pa.array(mask))
 
@@ -64,18 +64,6 @@ def _hash(name: memoryview, text: memoryview, seed: int) -> int:
     state.update(text)
     value: int = state.intdigest()
     return value
-
-
-def _values(column: pa.StringArray) -> Iterator[memoryview]:
-    """The UTF-8 bytes of each value, not copied."""
-    data = memoryview(column.buffers()[2] or b"")
-    edges = _offsets(column).tolist()
-    return (data[start:stop] for start, stop in pairwise(edges))
-
-
-def _offsets(column: pa.StringArray) -> np.ndarray:
-    """Where values start in the data of a column, and where the last one ends; int32, one more than values."""
-    return np.frombuffer(column.buffers()[1], np.int32)[column.offset : column.offset + len(column) + 1]
 
 
 class Allowance:
@@ -93,12 +81,12 @@ class Allowance:
         if not len(documents):
             return documents
         fitting = len(documents)
-        edges = _offsets(documents.column("text")).astype(np.int64)
+        edges, _ = utf8(documents.column("text"))
         if self._documents is not None:
             fitting = min(fitting, self._documents)
         if self._bytes is not None:
-            fitting = min(fitting, int(np.searchsorted(edges[1:], edges[0] + self._bytes, "right")))
-        self._take(fitting, int(edges[fitting] - edges[0]), len(documents))
+            fitting = min(fitting, int(np.searchsorted(edges[1:], self._bytes, "right")))
+        self._take(fitting, int(edges[fitting]), len(documents))
         return documents.slice(0, fitting)
 
     def _take(self, count: int, nbytes: int, offered: int) -> None:

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 
 from gristmill.columns import numbers
-from gristmill.stages._arrow import batches
+from gristmill.stages._arrow import mapped_batches
 from gristmill.stages._choice import hashes
 from gristmill.types import StageReport
 
@@ -48,7 +48,7 @@ def _rows(cleaned: StageReport, wanted: np.ndarray) -> Iterator[str]:
     if not wanted.size:
         return
     first = 0
-    for batch in batches(cleaned.artifacts["documents"]):
+    for batch in mapped_batches(cleaned.artifacts["documents"]):
         here = wanted[(wanted >= first) & (wanted < first + len(batch))] - first
         yield from batch.column("text").take(numbers(here)).to_pylist()
         first += len(batch)

@@ -46,7 +46,7 @@ def clean(shard: ShardRef, fetched: StageReport, piece: int, config: PrepareConf
             documents = cascade.apply(batch)
             schema = documents.schema
             if documents is not batch and out is None:
-                out = DocumentWriter(folder / "documents.arrow")
+                out = DocumentWriter(folder / "documents.arrow", config.execution.kept())
                 for unchanged in islice(batches(given), number):
                     out.write(unchanged)
             if out is not None:

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 import pyarrow as pa
 
 from gristmill import ledger, progress, storage
+from gristmill.columns import utf8
 from gristmill.config import PrepareConfig
 from gristmill.errors import InputError
 from gristmill.sources.base import BadDocument, Chunk
@@ -76,6 +76,7 @@ class _Tally:
     def __init__(self, shard: ShardRef, config: PrepareConfig, folder: Path, key: str) -> None:
         self._shard = shard
         self._work, self._key = config.execution.work, key
+        self._kept = config.execution.kept()
         self._stop_at_bad = config.on_bad_document == "fail"
         self._folder = folder
         self._pieces: list[StageReport] = []
@@ -110,7 +111,7 @@ class _Tally:
 
     def _begin(self) -> None:
         """Open the next piece."""
-        self._documents = DocumentWriter(self._folder / f"{piece_name(len(self._pieces))}.arrow")
+        self._documents = DocumentWriter(self._folder / f"{piece_name(len(self._pieces))}.arrow", self._kept)
         self._piece_documents = self._piece_characters = 0
 
     def _cut(self) -> None:
@@ -163,10 +164,7 @@ class _Tally:
         self._quarantine.discard()
 
     def _hash(self, texts: pa.StringArray) -> int:
-        if not len(texts):
-            return 0
-        offsets = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1]
-        data = memoryview(texts.buffers()[2] or b"")[offsets[0] : offsets[-1]]
+        _, data = utf8(texts)
         self._content.update(data)
         return data.nbytes
 

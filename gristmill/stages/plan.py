@@ -12,8 +12,11 @@ from gristmill.types import Plan, ShardRef
 EXPANSION = {".gz": 4, ".zst": 5, ".bz2": 5, ".xz": 6, ".parquet": 3}
 """Bytes of text per byte of file; web text compresses 3 to 6 times. Anything else counts as plain."""
 
-WORK_SHARE = 2.2
-"""Work area per byte of text: two compressed copies of the text (0.4 each), tokens twice (0.7 each)."""
+WORK_SHARE = 1.4
+"""Work area per byte of text: tokens twice."""
+
+COPY_SHARE = {"plain": 1.0, "lz4": 0.5}
+"""The same for a copy of the text: one as it was read, one more where rules change it."""
 
 SIDE_SHARE = 0.7
 """Work area per byte of text for every further side of the end of text: its ids are packed once more."""
@@ -51,7 +54,9 @@ def plan(config: PrepareConfig) -> Plan:
 
 def _work_share(config: PrepareConfig) -> float:
     sides = {format.eot for format in config.formats if format.holds == "tokens"}
-    return WORK_SHARE + SIDE_SHARE * max(0, len(sides) - 1) + TEXT_SHARE * config.holds_text
+    copies = 2 if any(config.rules(source.label) for source in config.sources) else 1
+    text = copies * COPY_SHARE[config.execution.kept()]
+    return WORK_SHARE + text + SIDE_SHARE * max(0, len(sides) - 1) + TEXT_SHARE * config.holds_text
 
 
 def _width(format: Format) -> float:
@@ -106,9 +111,10 @@ def done(shards: list[ShardRef], config: PrepareConfig) -> dict[str, int]:
 
 def check_space(plan: Plan, config: PrepareConfig) -> None:
     """Raises ``NoSpaceError`` when the plan cannot fit; what is done already is not counted again."""
+    smaller = " or set execution.work_files: lz4" if config.execution.kept() == "plain" else ""
     left = 1 - plan.done["clean"] / max(1, len(plan.shards))
     needs = [
-        ("work area", config.execution.work, plan.work_bytes * left, plan.work_free, "--work"),
+        ("work area", config.execution.work, plan.work_bytes * left, plan.work_free, f"--work{smaller}"),
         ("output", config.destination, plan.output_bytes * left, plan.output_free, "--output"),
     ]
     for what, place, need, free, option in needs:

@@ -53,7 +53,7 @@ def recall(output: str, path: str, number: int, config: PrepareConfig) -> StageR
     file = next(entry for entry in manifest.files if entry.path == path)
 
     def produce(work: Path, key: str) -> StageReport:
-        out = DocumentWriter(work / "documents.arrow")
+        out = DocumentWriter(work / "documents.arrow", config.execution.kept())
         count = size = 0
         for texts in _texts(output, file, manifest):
             ids = [f"{output}/{path}#{count + place}" for place in range(len(texts))]

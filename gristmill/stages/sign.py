@@ -1,6 +1,5 @@
 """Signatures of one piece, sorted band by band, so that a key range of every piece is one contiguous slice."""
 
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +7,9 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import xxhash
 
 from gristmill import ledger, places, progress, storage
+from gristmill.columns import hashes
 from gristmill.config import PrepareConfig
 from gristmill.dedup.base import Dedup, Match, Screen, Signatures
 from gristmill.stages._arrow import DocumentWriter, batches
@@ -41,13 +40,13 @@ def sign(shard: ShardRef, cleaned: StageReport, config: PrepareConfig) -> StageR
         kinds = {n: _Kind(kind, folder / str(n)) for n, kind in enumerate(config.dedup) if isinstance(kind, Dedup)}
         asked = config.dedup if cleaned.stage != "recall" else []
         screens = {n: _Matches(kind) for n, kind in enumerate(asked) if isinstance(kind, Screen)}
-        ids = DocumentWriter(folder / "ids", compressed=False)
+        ids = DocumentWriter(folder / "ids", "plain")
         with storage.Writer(folder / "characters") as lengths, storage.Writer(folder / "content") as content:
             for batch in batches(cleaned.artifacts["documents"]):
                 texts = batch.column("text")
                 ids.write(batch.select(["id"]))
                 lengths.write(pc.utf8_length(texts).to_numpy().astype("<i8").tobytes())
-                content.write(_hashes(texts).tobytes())
+                content.write(hashes(texts).tobytes())
                 stays = np.ones(len(batch), bool)
                 for screen in screens.values():
                     stays[screen.add(batch)] = False
@@ -80,12 +79,6 @@ def sign(shard: ShardRef, cleaned: StageReport, config: PrepareConfig) -> StageR
         )
 
     return ledger.run(config.execution.work, "sign", shard.index, inputs(cleaned.fingerprint, config), produce)
-
-
-def _hashes(texts: pa.StringArray) -> np.ndarray:
-    ends = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1].tolist()
-    data = memoryview(texts.buffers()[2] or b"")
-    return np.array([xxhash.xxh3_64_intdigest(data[start:end]) for start, end in pairwise(ends)], "<u8")
 
 
 class _Matches:

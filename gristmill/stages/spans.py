@@ -167,7 +167,7 @@ def trim(
         cuts = _chosen("gone", rank, signed, found, config)
         owed = np.unique(_chosen("owed", rank, signed, found, config)["row"])
         least = max(kind.min_left for kind in kinds(config))
-        out = DocumentWriter(folder / "documents.arrow")
+        out = DocumentWriter(folder / "documents.arrow", config.execution.kept())
         schema, count, size, before, documents, touched = DOCUMENT_SCHEMA, 0, 0, 0, 0, 0
         with (
             storage.Writer(folder / "characters") as lengths,

@@ -1,7 +1,6 @@
 """Ids of a long text piece by piece: what a library takes for it, 50 to 200 bytes a byte, it takes for a piece."""
 
 from collections.abc import Callable, Iterator
-from itertools import groupby
 
 import numpy as np
 
@@ -42,12 +41,21 @@ class Pieces:
             return self._encode(texts)
         parts: list[np.ndarray] = []
         lengths: list[np.ndarray] = []
-        for long, group in groupby(texts, lambda text: len(text) > self._size):
-            for found in map(self._whole, group) if long else [self._encode(list(group))]:
-                parts.append(found.ids)
-                lengths.append(np.diff(found.offsets))
+        for group in self._groups(texts):
+            found = self._whole(group[0]) if len(group[0]) > self._size else self._encode(group)
+            parts.append(found.ids)
+            lengths.append(np.diff(found.offsets))
         offsets = np.concatenate([[0], np.cumsum(np.concatenate(lengths), dtype=np.int64)])
         return Encoded(ids=np.concatenate(parts), offsets=offsets)
+
+    def _groups(self, texts: list[str]) -> Iterator[list[str]]:
+        """Every long text by itself, and those between two of them."""
+        start = 0
+        for place in [number for number, text in enumerate(texts) if len(text) > self._size]:
+            yield from filter(None, (texts[start:place], [texts[place]]))
+            start = place + 1
+        if start < len(texts):
+            yield texts[start:]
 
     def _whole(self, text: str) -> Encoded:
         ids = np.concatenate(list(self.of(text)))

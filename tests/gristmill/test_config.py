@@ -32,7 +32,11 @@ def test_a_whole_file_is_understood(tmp_path: Path) -> None:
     ("text", "key", "accepted"),
     [
         ("dataste: x", "dataste", "cleaning, dataset, dedup, execution, formats,"),
-        ("execution: {wrokers: 3}", "execution.wrokers", "shards_per_run, shards_per_task, uploads, work, workers"),
+        (
+            "execution: {wrokers: 3}",
+            "execution.wrokers",
+            "uploads, work, work_files, workers",
+        ),
         ("tokenizer: {kind: train, vocab: 3}", "vocab", "eot, min_frequency, on_mismatch, sample_characters, seed"),
         ("split: {fractoin: 0.1}", "fractoin", "there are: fraction"),
         ("cleaning: [{kind: length, min: 3}]", "min", "max_chars, min_chars"),

@@ -37,3 +37,11 @@ def test_dask_without_an_address_is_refused_at_the_door() -> None:
     """Prefect would start a cluster of its own, whose workers share this machine's cores."""
     with pytest.raises(ConfigError, match="needs the scheduler's address"):
         Execution(runner="dask")
+
+
+def test_text_is_plain_on_disk_and_small_where_it_travels() -> None:
+    """Compressing takes a tenth of a job of tokens alone; in an object store every byte is sent and fetched again."""
+    assert Execution(work="work").kept() == "plain"
+    assert Execution(work="s3://bucket/work").kept() == "lz4"
+    assert Execution(work="work", work_files="lz4").kept() == "lz4"
+    assert Execution(work="s3://bucket/work", work_files="plain").kept() == "plain"

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gristmill.columns import strings
 from gristmill.errors import ConfigError
 from gristmill.ordering.hashed import Hashed
 from gristmill.ordering.nanogpt import NanoGPT
@@ -23,7 +24,7 @@ def held_out(split: Fraction, keys: np.ndarray, key_space: int) -> np.ndarray:
 def test_the_first_of_the_permutation_rounded_up_validate(count: int, share: float, seed: int) -> None:
     """nanoGPT's rule: one document more or less on either side and no byte of the files agrees."""
     order = NanoGPT(seed=seed)
-    keys = order.order_keys([""] * count, first=0, documents=count)
+    keys = order.order_keys(strings([""] * count), first=0, documents=count)
     found = held_out(Fraction(fraction=share), keys, order.key_space(count))
     wanted = np.random.default_rng(seed).permutation(count)[: math.ceil(share * count)]
     assert sorted(np.flatnonzero(found).tolist()) == sorted(wanted.tolist())
@@ -39,15 +40,15 @@ def test_counts_of_the_openwebtext_recipe(share: float, count: int, held: int) -
 def test_with_hashed_keys_a_document_never_changes_sides(texts: list[str], share: float) -> None:
     """A held-out document that moved into train with the next crawl would spoil every comparison."""
     order, split = Hashed(seed=3), Fraction(fraction=share)
-    together = held_out(split, order.order_keys(texts, first=0, documents=len(texts)), 2**64)
+    together = held_out(split, order.order_keys(strings(texts), first=0, documents=len(texts)), 2**64)
     for place, text in enumerate(texts):
-        alone = held_out(split, order.order_keys([text], first=0, documents=1), 2**64)
+        alone = held_out(split, order.order_keys(strings([text]), first=0, documents=1), 2**64)
         assert alone[0] == together[place]
-        assert alone[0] == (int(order.order_keys([text], first=0, documents=1)[0]) < math.ceil(share * 2**64))
+        assert alone[0] == (int(order.order_keys(strings([text]), first=0, documents=1)[0]) < math.ceil(share * 2**64))
 
 
 def test_a_share_of_hashed_documents_is_about_the_share() -> None:
-    keys = Hashed().order_keys([f"document {number}" for number in range(20_000)], first=0, documents=20_000)
+    keys = Hashed().order_keys(strings([f"document {number}" for number in range(20_000)]), first=0, documents=20_000)
     assert int(held_out(Fraction(fraction=0.1), keys, 2**64).sum()) == pytest.approx(2000, abs=200)
 
 

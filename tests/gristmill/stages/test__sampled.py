@@ -15,7 +15,7 @@ from gristmill.types import StageReport
 def piece(folder: Path, number: int, texts: list[str], batch: int = 100) -> StageReport:
     """The report of a cleaned piece with these texts."""
     schema = pa.schema([pa.field("text", pa.string())])
-    writer = DocumentWriter(folder / f"{number}.arrow")
+    writer = DocumentWriter(folder / f"{number}.arrow", "plain")
     for first in range(0, len(texts), batch):
         writer.write(pa.record_batch({"text": texts[first : first + batch]}, schema=schema))
     artifacts = {"documents": writer.close(schema)}
