@@ -39,10 +39,10 @@ class Bench:
         with self.empty() as folder:
             return self.prepared(job, self.folders[job], self.options.workers, folder)
 
-    def prepared(self, job: str, source: Path, workers: int, folder: Path) -> Run:
-        """A job of our own on any corpus into an empty folder. Raises ``Failed``."""
+    def prepared(self, job: str, source: Path, workers: int, folder: Path, cores: int = _ours.ALL) -> Run:
+        """A job of our own on any corpus into an empty folder, on so many cores. Raises ``Failed``."""
         options = self.options
-        return _ours.run(job, source, options.tokenizer, workers, folder, self.eot, options.environments)
+        return _ours.run(job, source, options.tokenizer, workers, folder, self.eot, options.environments, cores)
 
     def peer(self, program: Program, interpreter: str) -> Run:
         """One run of another program. Raises ``Failed``."""

@@ -32,7 +32,7 @@ class Linearity(msgspec.Struct, frozen=True, kw_only=True):
     corpora: dict[str, Corpus]
     """``once`` and ``many``."""
     programs: list[Measured]
-    """``once`` and ``many`` by all workers, ``one worker`` on ``once``."""
+    """``once`` and ``many`` by all workers, ``once`` by ``one worker``, and by one on ``one core`` as all else is."""
     warm: list[float]
     """Seconds of the command, Prefect's start included, when everything is done already."""
 
@@ -47,13 +47,18 @@ def measure(bench: Bench, factor: int) -> Linearity:
         "once": _salted.make(options.corpus, scratch / "once", 1, options.workers),
         "many": _salted.make(options.corpus, scratch / "many", factor, options.workers),
     }
-    plans = {"once": ("once", options.workers), "one worker": ("once", 1), "many": ("many", options.workers)}
+    plans = {
+        "once": ("once", options.workers, _ours.ALL),
+        "one worker": ("once", 1, _ours.ALL),
+        "one core": ("once", 1, 1),
+        "many": ("many", options.workers, _ours.ALL),
+    }
     runs: dict[str, list[Run]] = {name: [] for name in plans}
     warm: list[float] = []
     for _ in range(options.repeats):
-        for name, (size, workers) in plans.items():
+        for name, (size, workers, cores) in plans.items():
             with bench.empty() as folder:
-                runs[name].append(bench.prepared("full", folders[size], workers, folder))
+                runs[name].append(bench.prepared("full", folders[size], workers, folder, cores))
                 if name == "once":
                     warm.append(_again(folder, options.environments))
             print(f"{name:12}{runs[name][-1]}", flush=True)
@@ -96,10 +101,10 @@ def shown(found: Linearity) -> str:
 
 def _row(found: Linearity, one: Measured) -> list[str]:
     corpus = found.corpora["many" if one.name == "many" else "once"]
-    workers = 1 if one.name == "one worker" else found.workers
+    workers = {"one worker": "1 worker", "one core": "1 worker on 1 core"}.get(one.name, f"{found.workers} workers")
     times_over = found.factor if one.name == "many" else 1
     return [
-        f"{times_over} times, {workers} worker{'s' if workers > 1 else ''}",
+        f"{times_over} times, {workers}",
         f"{corpus.text_bytes / 1e6:,.1f}",
         f"{one.middle('seconds'):.2f}",
         f"{corpus.text_bytes / 1e6 / one.middle('seconds'):.1f}",
@@ -113,10 +118,10 @@ def _row(found: Linearity, one: Measured) -> list[str]:
 
 def targets(found: Linearity) -> list[Target]:
     """Those that growth can show."""
-    once, many, single = found.of("once"), found.of("many"), found.of("one worker")
+    once, many = found.of("once"), found.of("many")
     text = found.corpora["many"].text_bytes / found.corpora["once"].text_bytes
     growth = many.middle("seconds") / once.middle("seconds") / text - 1
-    scaling = single.middle("seconds") / once.middle("seconds")
+    scaling, cores = (found.of(name).middle("seconds") / once.middle("seconds") for name in ("one worker", "one core"))
     warm = sorted(found.warm)[len(found.warm) // 2]
     idle = max(once.middle("orchestration"), many.middle("orchestration"))
     peak = many.worst("peak")
@@ -125,6 +130,7 @@ def targets(found: Linearity) -> list[Target]:
         ("the same over that of the corpus once", 1 + GROWTH, peak / once.worst("peak"), "at most", times),
         (f"time over linear at {found.factor} times", GROWTH, growth, "at most", share),
         (f"{found.workers} workers over 1", SCALING, scaling, "at least", times),
+        (f"the same over 1 on 1 core, {found.workers} on {found.machine.cores}", SCALING, cores, "at least", times),
         ("orchestration, the larger of both sizes", ORCHESTRATION, idle, "under", share),
         ("rerun with nothing to do", WARM_SECONDS, warm, "under", seconds),
     ]

@@ -2,6 +2,8 @@
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +44,9 @@ TITLES = {
     "dedup": "gristmill, exact + MinHash + tokens",
     "full": "gristmill, 9 rules + exact + MinHash + split + 2 formats + verify",
 }
+ALL = 1 << 20
+"""Cores: however many there are."""
+
 LIBRARIES = ["isal", "msgspec", "fastokens", "tokenizers", "pyarrow", "numpy", "prefect"]
 
 
@@ -65,15 +70,29 @@ def configured(settings: dict[str, Any], source: Path, tokenizer: str, workers: 
     return path
 
 
-def prepare(config: Path, home: Path) -> Watched:
-    """Run the command. Raises ``Failed``."""
+def prepare(config: Path, home: Path, cores: int = ALL) -> Watched:
+    """Run the command, its server included, on so many cores. Raises ``Failed``."""
     command = [sys.executable, str(ROOT / "flows/prepare.py"), str(config)]
-    return watch(command, log=config.with_suffix(".log"), environment=environment(home))
+    with only(cores):
+        return watch(command, log=config.with_suffix(".log"), environment=environment(home))
 
 
-def run(job: str, source: Path, tokenizer: str, workers: int, folder: Path, eot: int, home: Path) -> Run:
+@contextmanager
+def only(cores: int) -> Iterator[None]:
+    """What is started meanwhile runs on the first ``cores`` of the cores that this process may use."""
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, sorted(allowed)[:cores])
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
+def run(
+    job: str, source: Path, tokenizer: str, workers: int, folder: Path, eot: int, home: Path, cores: int = ALL
+) -> Run:
     """A job into the empty ``folder``; ``full`` ends with the verification of what was written. Raises ``Failed``."""
-    done = prepare(configured(JOBS[job], source, tokenizer, workers, folder), home)
+    done = prepare(configured(JOBS[job], source, tokenizer, workers, folder), home, cores)
     spans = intervals(folder / "work")
     first, published = spans[0][0], (folder / "out/manifest.json").stat().st_mtime
     used = done.used(first, published)
@@ -91,13 +110,14 @@ def run(job: str, source: Path, tokenizer: str, workers: int, folder: Path, eot:
         server_peak=done.largest(SERVER),
         orchestration=1 - covered(spans) / (published - first),
     )
-    return _verified(found, folder, home) if job == "full" else found
+    return _verified(found, folder, home, cores) if job == "full" else found
 
 
-def _verified(found: Run, folder: Path, home: Path) -> Run:
+def _verified(found: Run, folder: Path, home: Path, cores: int) -> Run:
     """The run with the time that a verification of its output takes, the start of Python included."""
     command = [sys.executable, str(ROOT / "flows/verify.py"), str(folder / "out")]
-    done = watch(command, log=folder / "verify.log", environment=environment(home))
+    with only(cores):
+        done = watch(command, log=folder / "verify.log", environment=environment(home))
     wall = done.ended - done.began
     return msgspec.structs.replace(
         found,

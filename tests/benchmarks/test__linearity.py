@@ -28,7 +28,12 @@ def grown(many: float) -> Linearity:
         repeats=1,
         factor=10,
         corpora={"once": corpus(1), "many": corpus(10)},
-        programs=[measured("once", 5, 10**9), measured("one worker", 9, 10**9), measured("many", many, 11 * 10**8)],
+        programs=[
+            measured("once", 5, 10**9),
+            measured("one worker", 9, 10**9),
+            measured("one core", 9.5, 10**9),
+            measured("many", many, 11 * 10**8),
+        ],
         warm=[16.0, 14.0, 13.0],
     )
 
@@ -43,6 +48,7 @@ def test_time_may_grow_less_than_the_text_but_not_more(many: float, met: str) ->
 def test_the_other_figures_are_of_the_runs_they_name() -> None:
     text = shown(grown(50))
     assert "| 2 workers over 1 | at least 1.8 times | 1.8 times | yes |" in text
+    assert "| the same over 1 on 1 core, 2 on 2 | at least 1.8 times | 1.9 times | yes |" in text
     assert "| rerun with nothing to do | under 15.0 s | 14.0 s | yes |" in text
     assert "| the same over that of the corpus once | at most 1.15 times | 1.1 times | yes |" in text
     assert "| orchestration, the larger of both sizes | under 5.0% | 4.0% | yes |" in text
