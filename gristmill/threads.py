@@ -1,0 +1,29 @@
+"""Work on further threads, such as lets others run meanwhile: reading, hashing, waiting for a disk."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TypeVar
+
+T = TypeVar("T")
+
+WORTH_BYTES = 4 << 20
+"""Hashing them takes 3 ms, starting a thread 0.2 ms."""
+
+
+@contextmanager
+def beside(work: Callable[[], T], nbytes: int) -> Iterator[Future[T]]:
+    """Do ``work`` on ``nbytes`` bytes while the ``with`` block runs, which is given its result to come; before it where
+    they are few.
+
+    Both have ended when the block is left, whatever failed; an error of the block counts before one of the work.
+    """
+    if nbytes < WORTH_BYTES:
+        done: Future[T] = Future()
+        done.set_result(work())
+        yield done
+        return
+    with ThreadPoolExecutor(1) as thread:
+        running = thread.submit(work)
+        yield running
+        running.result()
