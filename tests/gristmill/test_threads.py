@@ -1,10 +1,11 @@
 """Work on further threads."""
 
 import threading
+import time
 
 import pytest
 
-from gristmill.threads import WORTH_BYTES, beside
+from gristmill.threads import MOST, WORTH_BYTES, beside, each
 
 SIZES = pytest.mark.parametrize("nbytes", [0, WORTH_BYTES])
 
@@ -53,3 +54,43 @@ def test_an_error_of_the_block_waits_for_the_work_and_counts_first() -> None:
     with pytest.raises(KeyError, match="first"):
         run()
     assert ended.is_set()
+
+
+@pytest.mark.parametrize("threads", [1, 2, 1000])
+def test_no_item_is_left_out(threads: int) -> None:
+    """A file that nobody looked at would count as checked."""
+    seen = list[int]()
+    each(seen.append, range(500), threads)
+    assert sorted(seen) == list(range(500))
+
+
+def test_of_many_threads_no_more_are_started_than_a_machine_bears() -> None:
+    """A cluster of 4,096 workers must not become so many open files and blocks of memory in the process that leads."""
+    used = set()
+    arrived = threading.Barrier(MOST)
+
+    def work(_: int) -> None:
+        arrived.wait(60)
+        used.add(threading.get_ident())
+
+    each(work, range(2 * MOST), 4096)
+    assert len(used) == MOST
+
+
+def test_the_first_error_in_order_is_raised_and_the_rest_not_begun() -> None:
+    """Which of two errors a user reads must not depend on timing; and after one, hours of uploads would be wasted."""
+    begun = list[int]()
+    second = threading.Event()
+
+    def work(number: int) -> None:
+        begun.append(number)
+        time.sleep(0.01)
+        if number == 0:
+            assert second.wait(60)
+        if number < 2:
+            second.set()
+            raise OSError(str(number))
+
+    with pytest.raises(OSError, match="0"):
+        each(work, range(10_000), 2)
+    assert len(begun) < 10_000
