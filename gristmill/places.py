@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 
-from gristmill import s3, storage
+from gristmill import publishing, s3, storage
 from gristmill.errors import ConfigError, StorageError
 from gristmill.types import Artifact
 
@@ -51,7 +51,7 @@ class Place(Protocol):
         """``path``, read from the place itself and not from a copy made earlier; lent for a ``with`` block."""
 
     def publish(self, name: str, parts: list[Path], prefix: bytes = b"") -> Artifact:
-        """Join ``prefix`` and ``parts`` into a new file, all or nothing; see ``storage.publish``."""
+        """Join ``prefix`` and ``parts`` into a new file, all or nothing; see ``publishing.publish``."""
 
     def swap(self, name: str, data: bytes, before: bytes | None) -> None:
         """Replace the small file that holds ``before`` (``None``: that is not there) by ``data``, all or nothing.
@@ -179,7 +179,7 @@ class _Folder:
         yield self._root / name
 
     def publish(self, name: str, parts: list[Path], prefix: bytes = b"") -> Artifact:
-        return storage.publish(parts, self._root / name, prefix)
+        return publishing.publish(parts, self._root / name, prefix)
 
     def swap(self, name: str, data: bytes, before: bytes | None) -> None:
         storage.swap(self._root / name, data, before)
@@ -272,7 +272,7 @@ class _Bucket:
         storage.make_folder(spool())
         with tempfile.TemporaryDirectory(prefix=storage.temporary("publish-"), dir=spool()) as folder:
             path = Path(folder) / Path(name).name
-            built = storage.publish(parts, path, prefix)
+            built = publishing.publish(parts, path, prefix)
             stored = s3.put_new(path, self.where(name), built.sha256)
         return Artifact(uri=self.where(name), sha256=built.sha256, nbytes=built.nbytes, etag=stored.etag)
 

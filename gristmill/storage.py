@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
 
-from gristmill.errors import ConfigError, GristmillError, NoSpaceError, OccupiedError, StorageError
+from gristmill.errors import ConfigError, GristmillError, NoSpaceError, StorageError
 from gristmill.types import Artifact, Value
 
 TEMPORARY = ".tmp-"
@@ -112,26 +112,6 @@ class Writer:
             self._file.close()
             self._temporary.rename(self.path)
 
-    def close_as_new(self) -> None:
-        """Sync, read back, and take the final name only if no file has it; one with equal bytes is as good."""
-        with translated(self.path):
-            self._file.flush()
-            os.fsync(self._file.fileno())
-            self._file.close()
-        found, wrote = digest(self._temporary), self._digest.hexdigest()
-        if found != wrote:
-            raise StorageError(f"{self.path}: read back with sha256 {found}, wrote {wrote}")
-        with translated(self.path):
-            try:
-                os.link(self._temporary, self.path)
-            except FileExistsError:
-                if digest(self.path) != wrote:
-                    raise OccupiedError(
-                        f"{self.path} exists with other bytes; choose another --output, or remove that data set"
-                    ) from None
-            self._temporary.unlink()
-            sync_folder(self.path.parent)
-
     def discard(self) -> None:
         """Remove what was written."""
         with contextlib.suppress(OSError):  # on a full disk closing fails like the write that led here
@@ -165,21 +145,6 @@ def digest(path: Path) -> str:
     """sha256 of a file's bytes."""
     with translated(path), path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def publish(parts: list[Path], target: Path, prefix: bytes = b"") -> Artifact:
-    """Join ``prefix`` and ``parts`` into ``target``: written beside it, synced, read back and hashed, then named.
-
-    Never replaces a file: a target that holds the same bytes is left alone, so a repeated publish is harmless. Raises
-    ``OccupiedError`` when it holds others, ``StorageError`` when the disk gives back something else than was written.
-    """
-    make_folder(target.parent)
-    with Writer(target) as out:
-        out.write(prefix)
-        for block in blocks(parts):
-            out.write(block)
-        out.close_as_new()
-    return out.artifact
 
 
 def blocks(parts: list[Path]) -> Iterator[bytes]:

@@ -13,7 +13,8 @@ from gristmill.stages.pages import pages, place_card
 from gristmill.stages.results import Results, joined, manifest_of, nothing
 from gristmill.stages.tombstones import tombstones
 from gristmill.stages.upload import published_file
-from gristmill.types import Manifest, Plan, PublishedFile, file_name
+from gristmill.threads import each
+from gristmill.types import Artifact, Manifest, Plan, PublishedFile, file_name
 
 
 def publish(results: Results, config: PrepareConfig) -> Manifest:
@@ -31,7 +32,7 @@ def publish(results: Results, config: PrepareConfig) -> Manifest:
         return _again(before, files, results, config)
     added = manifest_of(files, results, config)
     manifest = added if before is None else joined(before, added)
-    _check_there(results)
+    _check_there(results, config)
     return _finished(manifest, before, results.removed, attachments(results, manifest, config), config)
 
 
@@ -112,11 +113,15 @@ def _check_alone(manifest: Manifest, config: PrepareConfig) -> None:
         raise ConfigError(f"{where} belongs to no finished data set; remove it, or choose another --output")
 
 
-def _check_there(results: Results) -> None:
+def _check_there(results: Results, config: PrepareConfig) -> None:
     """Another run on the same output, with other input, may have replaced what this one put there."""
-    for report in results.uploaded:
-        if not ledger.is_whole(report.artifacts["file"]):
-            raise StorageError(f"{report.artifacts['file'].uri}: changed by another run")
+    artifacts = [report.artifacts["file"] for report in results.uploaded]
+    each(_check_whole, artifacts, config.execution.worker_count())
+
+
+def _check_whole(artifact: Artifact) -> None:
+    if not ledger.is_whole(artifact):
+        raise StorageError(f"{artifact.uri}: changed by another run")
 
 
 def _check_counts(files: list[PublishedFile], results: Results, config: PrepareConfig) -> None:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from gristmill.stages.generations import put
 from gristmill.stages.label_masks import as_bytes, label_mask
 from gristmill.stages.rows import RowFile, write_rows
 from gristmill.stages.vocabulary import tokenizer_record
+from gristmill.threads import beside
 from gristmill.types import Artifact, Boundary, LabelMask, PlannedFile, PublishedFile, StageReport
 
 
@@ -137,12 +139,13 @@ def _counted(
     documents = made.documents if made else sum(report.docs_out for report in packed)
     boundaries = made.boundaries if made else _boundaries(packed)
     tokens = made.account["placed"] if made else file.tokens
-    found = recount(
-        format.blocks(path, format.dtype(record.vocab_size)),
-        eot_id=format.eot_id(record),
-        eot_side=format.eot,
-        boundaries=boundaries,
-    )
+    with beside(partial(block_digests, path), artifact.nbytes) as digests:
+        found = recount(
+            format.blocks(path, format.dtype(record.vocab_size)),
+            eot_id=format.eot_id(record),
+            eot_side=format.eot,
+            boundaries=boundaries,
+        )
     eos = documents if made else sum(report.details["eos"] for report in packed)
     expected = {"ids": tokens, "EOS": eos, "wrong boundaries": 0}
     counted = {"ids": found.tokens, "EOS": found.eos, "wrong boundaries": len(found.boundaries_wrong)}
@@ -162,7 +165,7 @@ def _counted(
         eos=found.eos,
         max_id=found.max_id,
         block_bytes=BLOCK_BYTES,
-        blocks=block_digests(path),
+        blocks=digests.result(),
         boundaries=boundaries,
     )
 

@@ -2,16 +2,14 @@
 
 import hashlib
 import os
-import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from full_disk import files_end_at
 from pyarrow import ipc
 
 from gristmill import storage
@@ -20,17 +18,6 @@ from gristmill.errors import ConfigError, NoSpaceError, StorageError
 
 def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
-
-
-@contextmanager
-def files_end_at(nbytes: int) -> Iterator[None]:
-    """A disk that is full after so many bytes of a file. Python ignores the signal, so writing fails by EFBIG."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (nbytes, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def run(program: str, *arguments: object) -> subprocess.Popen[bytes]:
@@ -135,82 +122,6 @@ def test_a_full_disk_is_told_through_arrow(tmp_path: Path) -> None:
     with files_end_at(100_000), pytest.raises(NoSpaceError, match=r"documents\.arrow"):
         fill()
     assert names(tmp_path) == []
-
-
-def test_publish_joins_prefix_and_parts(tmp_path: Path) -> None:
-    parts = [tmp_path / "a", tmp_path / "b"]
-    for part in parts:
-        part.write_bytes(part.name.encode() * 3)
-    artifact = storage.publish(parts, tmp_path / "out" / "x.bin", b"head")
-    assert (tmp_path / "out" / "x.bin").read_bytes() == b"headaaabbb"
-    assert artifact.sha256 == hashlib.sha256(b"headaaabbb").hexdigest()
-    assert names(tmp_path / "out") == ["x.bin"]
-
-
-def test_publish_never_replaces_other_bytes(tmp_path: Path) -> None:
-    """Two data sets told to use one folder: the first must survive, the second must say so."""
-    target = tmp_path / "train.bin"
-    target.write_bytes(b"precious")
-    with pytest.raises(ConfigError, match=r"train\.bin exists with other bytes; choose another --output"):
-        storage.publish([], target, b"other")
-    assert target.read_bytes() == b"precious"
-    assert names(tmp_path) == ["train.bin"]
-
-
-def test_publish_twice_leaves_the_file_alone(tmp_path: Path) -> None:
-    """A resumed run publishes again: a file that a trainer has mapped must keep its inode."""
-    target = tmp_path / "train.bin"
-    first = storage.publish([], target, b"bytes")
-    inode = target.stat().st_ino
-    assert storage.publish([], target, b"bytes") == first
-    assert target.stat().st_ino == inode
-    assert names(tmp_path) == ["train.bin"]
-
-
-def test_publish_of_a_missing_part_is_named_and_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match="gone"):
-        storage.publish([tmp_path / "gone"], tmp_path / "out" / "x")
-    assert names(tmp_path / "out") == []
-
-
-RACER = """
-import sys
-from pathlib import Path
-from gristmill import storage
-from gristmill.errors import ConfigError
-print("ready", flush=True)
-sys.stdin.readline()
-for number in range(40):
-    try:
-        storage.publish([], Path(sys.argv[1]) / str(number), sys.argv[2].encode() * 10_000)
-    except ConfigError:
-        print("refused", number, flush=True)
-"""
-
-
-@pytest.mark.parametrize("same", [True, False])
-def test_two_processes_publish_the_same_target_at_once(tmp_path: Path, same: bool) -> None:
-    """A retried task may run beside its first try: the file must be whole, one writer's, and the other must know."""
-    command = [sys.executable, "-c", RACER, str(tmp_path)]
-    racers = [
-        subprocess.Popen([*command, "a" if same else name], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        for name in ("a", "b")
-    ]
-    for racer in racers:
-        assert racer.stdout is not None
-        racer.stdout.readline()
-    said = []
-    for racer in racers:
-        assert racer.stdin is not None
-        racer.stdin.write(b"go\n")
-        racer.stdin.flush()
-    for racer in racers:
-        said += racer.communicate()[0].split(b"\n")
-        assert racer.returncode == 0
-    contents = {path.read_bytes() for path in tmp_path.iterdir()}
-    assert contents <= {b"a" * 10_000, b"b" * 10_000}
-    assert len(names(tmp_path)) == 40
-    assert len([line for line in said if line.startswith(b"refused")]) == (0 if same else 40)
 
 
 def test_local_takes_paths_and_file_uris_only() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gristmill import storage
+from gristmill import publishing, storage
 from gristmill.formats.base import DataSet, Format, OutputFile, Packed
 from gristmill.stages.label_masks import as_bytes, label_mask
 from gristmill.types import DOCUMENT, PublishedFile, TokenizerRecord
@@ -80,7 +80,7 @@ def put(
         made = packed(work, format, file, streams[file.split], tokenizer)
         work.joinpath("made").mkdir()
         parts = format.parts(made, work / "made")
-        artifact = storage.publish(parts, folder / file.path, format.header(made))
+        artifact = publishing.publish(parts, folder / file.path, format.header(made))
         for name, blocks in format.companions(made).items():
             storage.write(folder / name, b"".join(blocks))
         mask = None
