@@ -29,7 +29,7 @@ from gristmill.execution import Execution
 from gristmill.reporting.board import Board
 from gristmill.types import PlannedFile, ShardRef, StageReport, Value
 from tasks.artifacts import record_failures
-from tasks.limits import existing
+from tasks.limits import existing, moving
 from tasks.ray_cluster import connected
 
 Call = dict[str, Any]
@@ -68,6 +68,9 @@ class Unwatched(Board):
         """Nobody sees it."""
 
     def finish(self, stage: str, *, reused: int = 0, failed: int = 0, tokens: int = 0, quarantined: int = 0) -> None:
+        """Nobody sees it."""
+
+    def retry(self, stage: str) -> None:
         """Nobody sees it."""
 
 
@@ -159,7 +162,8 @@ def in_worker(
     tag(stage)
     config.execution.apply()  # a task may run in a process that no flow has prepared
     try:
-        with slots.of(downloading, uploading):
+        # The limit inside the slot: what waits for work to end here must not hold up other runs of the server.
+        with slots.of(downloading, uploading), moving(downloading, uploading, config):
             made = workers.call(
                 function,
                 listener=lambda documents, nbytes: watch.board.advance(stage, documents, nbytes),
@@ -194,8 +198,15 @@ def tag(stage: str) -> None:
         context.task_run.tags = sorted({*context.task_run.tags, stage})
 
 
+BEGUN = 3
+"""Task runs that are begun for each worker. From the end of a call to the next one of the same thread Prefect takes 15
+to 35 ms, in which the worker does what another thread waits with. Some shards more than one a worker are read ahead of
+what is done with them, so that the last ones to be read do not come when nothing else is left; more would gain nothing.
+"""
+
+
 class Crew:
-    """Task runs, each under a name of its own, on as many threads as calls may be under way.
+    """Task runs, each under a name of its own, on more threads than calls may be under way: some wait for a slot.
 
     A task that runs may ask for others, which start when a thread is free; it must not wait for them.
     """
@@ -224,7 +235,7 @@ class Crew:
         Whatever interrupts the wait (Ctrl-C, a cancelled run) stops the worker processes at once.
         """
         execution = self._execution
-        threads = execution.worker_count() + execution.downloads + execution.uploads
+        threads = BEGUN * execution.worker_count() + execution.downloads + execution.uploads
         with ThreadPoolTaskRunner(max_workers=threads) as runner:
             try:
                 futures = self._ended(runner)
