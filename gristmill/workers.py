@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -21,7 +21,7 @@ import msgspec
 from gristmill import errors, s3_client
 from gristmill.errors import GristmillError, WorkerLost
 from gristmill.types import StageReport
-from gristmill.worker import plain, typed
+from gristmill.worker import plain
 
 Result = TypeVar("Result")
 Listener = Callable[[int, int], None]
@@ -51,7 +51,8 @@ def call(
 ) -> Result:
     """Run ``function(**arguments)`` in a child process and return its result.
 
-    Arguments and result are msgspec Structs, pydantic models or JSON-able values, typed by the function's annotations.
+    Arguments are msgspec Structs, pydantic models or JSON-able values, typed by the function's annotations, and so is
+    the result, but for models.
     ``listener(documents, bytes)`` hears of progress, ``announced(report)`` of parts that are ready, both in this
     thread: while they run, nothing else is heard. After ``seconds`` the child is killed. Raises what the function
     raised when it is a ``GristmillError``, ``WorkerLost`` when the child died, ``RuntimeError`` with the child's
@@ -80,7 +81,7 @@ def _run(
         if listener is not None and "progress" in event:
             listener(*event["progress"])
         if announced is not None and "announced" in event:
-            announced(typed(event["announced"], StageReport))
+            announced(msgspec.convert(event["announced"], StageReport))
 
     request = {"function": f"{function.__module__}:{function.__qualname__}", "arguments": arguments}
     try:
@@ -93,7 +94,7 @@ def _run(
     _pool.give_back(child)
     if "error" in answer:
         raise _raised(answer["error"])
-    return typing.cast(Result, typed(answer["result"], typing.get_type_hints(function)["return"]))
+    return typing.cast(Result, msgspec.convert(answer["result"], typing.get_type_hints(function)["return"]))
 
 
 def stop() -> None:
@@ -126,17 +127,26 @@ class _Child:
         return self._process.poll() is None
 
     def ask(self, request: bytes, hear: Callable[[Event], None], seconds: float | None) -> Event:
-        timer = threading.Timer(threading.TIMEOUT_MAX if seconds is None else seconds, self._expire, [seconds])
-        timer.daemon = True
-        timer.start()
-        try:
+        with self._limited(seconds):
             answer = self._exchange(request, hear)
-        finally:
-            timer.cancel()
-            timer.join()
         if self._expired:
             raise self._lost()
         return answer
+
+    @contextlib.contextmanager
+    def _limited(self, seconds: float | None) -> Iterator[None]:
+        """Killed after so many seconds. Without a limit there is no thread to start, which may wait for others."""
+        if seconds is None:
+            yield
+            return
+        timer = threading.Timer(seconds, self._expire, [seconds])
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            timer.join()
 
     def _expire(self, seconds: float) -> None:
         self._expired = f"was killed: no result within {seconds} s"

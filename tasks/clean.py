@@ -1,7 +1,8 @@
 """clean: rules and filters on one shard."""
 
+from typing import Any
+
 from prefect import task
-from prefect.runtime import task_run
 
 from gristmill.config import PrepareConfig
 from gristmill.stages import clean as stage
@@ -9,9 +10,8 @@ from gristmill.types import ShardRef, StageReport, part_name
 from tasks.run import OPTIONS, in_worker
 
 
-def _named() -> str:
-    given = task_run.parameters
-    return f"clean-{part_name(given['shard'].index, given['piece'])}"
+def _named(parameters: dict[str, Any]) -> str:
+    return f"clean-{part_name(parameters['shard'].index, parameters['piece'])}"
 
 
 @task(name="clean", task_run_name=_named, **OPTIONS)

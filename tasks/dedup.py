@@ -12,6 +12,7 @@ from gristmill.stages import recall as recalling
 from gristmill.stages import sign as signing
 from gristmill.stages.records import priorities_of, ranks_of
 from gristmill.types import Search, StageReport, Value
+from tasks import run
 from tasks.ingest import Ingested
 from tasks.run import OPTIONS, Reports, in_worker, watch
 from tasks.spread import all_done
@@ -149,7 +150,8 @@ def trim(
 def recall(output: str, path: str, number: int, config: PrepareConfig) -> StageReport:
     """A published file of an earlier data set, signed."""
     recalled = in_worker("recall", recalling.recall, config, output=output, path=path, number=number)
-    return workers.call(signing.sign, shard=recalling.earlier_shard(number), cleaned=recalled, config=config)
+    with run.slots.of(None, None):
+        return workers.call(signing.sign, shard=recalling.earlier_shard(number), cleaned=recalled, config=config)
 
 
 def sign_earlier(generation: int, config: PrepareConfig) -> list[StageReport]:

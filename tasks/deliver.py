@@ -8,7 +8,7 @@ from gristmill.config import PrepareConfig
 from gristmill.stages.layout import layout
 from gristmill.types import Layout, Piece, PlannedFile, StageReport, Value
 from tasks.pack import pack
-from tasks.run import OPTIONS, Call, Reports, retried, tag, watch
+from tasks.run import OPTIONS, Call, Reports, nested, tag, watch
 from tasks.spread import all_done, is_batched
 from tasks.tokenize import Tokenized
 from tasks.upload import upload
@@ -61,12 +61,18 @@ def deliver_piece(
     """Pack one piece; after the last one of a file, upload it. Both are task runs of their own with their own
     retries."""
     tag("deliver")
-    retries = config.execution.retries
-    packed = retried(pack, retries)(**pack_call(piece, tokenized, config))
+    packed = nested(pack, **pack_call(piece, tokenized, config))
     file = packing.completed(piece, packed)
     if file is None:
         return {"packed": packed}
-    uploaded = retried(upload, retries)(tokenized.generation, file, packing.pieces(file), tokenized.tokenizer, config)
+    uploaded = nested(
+        upload,
+        config,
+        generation=tokenized.generation,
+        file=file,
+        packed=packing.pieces(file),
+        tokenizer=tokenized.tokenizer,
+    )
     return {"packed": packed, "uploaded": uploaded}
 
 

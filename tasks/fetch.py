@@ -7,7 +7,6 @@ from prefect import task
 from gristmill.config import PrepareConfig
 from gristmill.stages import fetch as stage
 from gristmill.types import ShardRef, StageReport
-from tasks.limits import DOWNLOADS, limited
 from tasks.run import OPTIONS, in_worker
 
 
@@ -16,5 +15,4 @@ def fetch(
     shard: ShardRef, config: PrepareConfig, announced: Callable[[StageReport], None] | None = None
 ) -> StageReport:
     """Read a shard, quarantine what cannot be used; ``announced`` hears of each piece but the last when it is there."""
-    with limited(DOWNLOADS, shard.uri):
-        return in_worker("fetch", stage.fetch, config, downloading=shard, announced=announced, shard=shard)
+    return in_worker("fetch", stage.fetch, config, downloading=shard, announced=announced, shard=shard)

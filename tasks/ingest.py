@@ -11,7 +11,7 @@ from gristmill.stages.fetch import check_quarantined, check_usable
 from gristmill.types import Plan, ShardRef, StageReport, Value
 from tasks.clean import clean
 from tasks.fetch import fetch
-from tasks.run import OPTIONS, Crew, retried, tag, watch
+from tasks.run import OPTIONS, Crew, nested, tag, watch
 from tasks.sign import sign
 from tasks.spread import each, is_batched, raise_failed
 
@@ -32,7 +32,7 @@ def ingest_shard(shard: ShardRef, crew: Crew, config: PrepareConfig) -> dict[str
     others done as soon as each is there. Each stage is a task run of its own with its own retries."""
     tag("ingest")
     announced = partial(begin_piece, shard, crew, config)
-    fetched = retried(fetch, config.execution.retries)(shard, config, announced)
+    fetched = nested(fetch, config, shard=shard, announced=announced)
     return {"fetched": fetched, **clean_and_sign(shard, fetched, fetched.details["pieces"] - 1, config)}
 
 
@@ -55,9 +55,8 @@ def begin_piece(shard: ShardRef, crew: Crew, config: PrepareConfig, fetched: Sta
 
 def clean_and_sign(shard: ShardRef, fetched: StageReport, piece: int, config: PrepareConfig) -> dict[str, StageReport]:
     """Two nested task runs."""
-    retries = config.execution.retries
-    cleaned = retried(clean, retries)(shard, fetched, piece, config)
-    return {"cleaned": cleaned, "signed": retried(sign, retries)(shard, cleaned, config)}
+    cleaned = nested(clean, config, shard=shard, fetched=fetched, piece=piece)
+    return {"cleaned": cleaned, "signed": nested(sign, config, shard=shard, cleaned=cleaned)}
 
 
 @task(name="ingest", task_run_name="ingest", **OPTIONS)

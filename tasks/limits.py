@@ -1,16 +1,25 @@
 """Limits that all runs of a server share, under fixed names; each counts only where somebody has created it."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 
 from prefect.client.orchestration import get_client
 from prefect.concurrency.sync import concurrency
 
 from gristmill import places
+from gristmill.config import PrepareConfig
+from gristmill.types import PlannedFile, ShardRef
 
 DOWNLOADS = "gristmill-downloads"
 UPLOADS = "gristmill-uploads"
+
+
+def moving(shard: ShardRef | None, file: PlannedFile | None, config: PrepareConfig) -> AbstractContextManager[None]:
+    """The limit to be held while ``shard`` is fetched or ``file`` is published; none where there is neither."""
+    if file is not None:
+        return limited(UPLOADS, config.destination)
+    return nullcontext() if shard is None else limited(DOWNLOADS, shard.uri)
 
 
 @contextmanager

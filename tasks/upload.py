@@ -5,7 +5,6 @@ from prefect import task
 from gristmill.config import PrepareConfig
 from gristmill.stages import upload as stage
 from gristmill.types import PlannedFile, StageReport
-from tasks.limits import UPLOADS, limited
 from tasks.run import OPTIONS, Reports, in_worker
 
 
@@ -14,14 +13,13 @@ def upload(
     generation: int, file: PlannedFile, packed: Reports, tokenizer: StageReport, config: PrepareConfig
 ) -> StageReport:
     """One output file, recounted from its published bytes."""
-    with limited(UPLOADS, config.destination):
-        return in_worker(
-            "upload",
-            stage.upload,
-            config,
-            uploading=file,
-            generation=generation,
-            file=file,
-            packed=packed.reports,
-            tokenizer=tokenizer,
-        )
+    return in_worker(
+        "upload",
+        stage.upload,
+        config,
+        uploading=file,
+        generation=generation,
+        file=file,
+        packed=packed.reports,
+        tokenizer=tokenizer,
+    )

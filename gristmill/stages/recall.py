@@ -14,6 +14,7 @@ from gristmill.errors import ConfigError, InputError, VerificationError
 from gristmill.manifest import read_manifest
 from gristmill.places import Place
 from gristmill.stages._arrow import DocumentWriter, characters
+from gristmill.stages._loaded import loaded
 from gristmill.stages.verify import format_of
 from gristmill.tokenizers.base import Encoder, Tokenizer
 from gristmill.types import DOCUMENT_SCHEMA, Manifest, PublishedFile, ShardRef, StageReport
@@ -94,13 +95,17 @@ def recalled_text(name: str, outputs: list[str]) -> str:
 def check_tokenizer_files(place: Place, manifest: Manifest) -> None:
     """Raises ``VerificationError`` unless the archived tokenizer is the one that made the ids, byte for byte."""
     folder = place.folder("tokenizer")
-    for attached in manifest.attachments:
-        if attached.path.startswith("tokenizer/"):
-            path = folder / Path(attached.path).name
-            found = storage.digest(path) if path.is_file() else "missing"
-            if found != attached.sha256:
-                where = place.where(attached.path)
-                raise VerificationError(f"{where}: sha256 {found}; the ids were made with {attached.sha256}")
+    for name, wanted in _tokenizer_files(manifest).items():
+        found = storage.digest(folder / name) if (folder / name).is_file() else "missing"
+        if found != wanted:
+            where = place.where(f"tokenizer/{name}")
+            raise VerificationError(f"{where}: sha256 {found}; the ids were made with {wanted}")
+
+
+def _tokenizer_files(manifest: Manifest) -> dict[str, str]:
+    """sha256 of the files of the archived tokenizer, by name."""
+    listed = [(Path(entry.path), entry.sha256) for entry in manifest.attachments]
+    return {path.name: sha256 for path, sha256 in listed if path.parent == Path("tokenizer")}
 
 
 def published_encoder(output: str | Path, manifest: Manifest) -> Encoder:
@@ -108,7 +113,7 @@ def published_encoder(output: str | Path, manifest: Manifest) -> Encoder:
     check_tokenizer_files(places.at(output), manifest)
     tokenizer = plugins.load("tokenizers", manifest.config["tokenizer"])
     assert isinstance(tokenizer, Tokenizer)
-    return tokenizer.load(places.at(output).folder("tokenizer"))
+    return loaded(tokenizer, places.at(output).folder("tokenizer"), _tokenizer_files(manifest))
 
 
 def _texts(output: str, file: PublishedFile, manifest: Manifest) -> Iterator[list[str]]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from gristmill import progress
+from gristmill.config import PrepareConfig
 from gristmill.errors import InputError, NoSpaceError, StorageError
 from gristmill.plugins import Plugin
 from gristmill.types import ShardRef, StageReport, Value
@@ -40,6 +41,17 @@ def meet(folder: str, expected: int) -> None:
         if time.monotonic() > end:
             raise StorageError("waited in vain for the others")
         time.sleep(0.01)
+
+
+def await_others(folder: str, expected: int, config: PrepareConfig) -> list[StageReport]:  # noqa: ARG001  as stages
+    """``meet``, as a stage that reports nothing."""
+    meet(folder, expected)
+    return []
+
+
+def lose_the_disk(config: PrepareConfig) -> list[StageReport]:
+    """A stage that meets trouble with its surroundings."""
+    raise StorageError(f"{config.execution.work}: gone")
 
 
 def nothing() -> None:

@@ -8,30 +8,34 @@ from corpora import request, write_documents
 
 from gristmill import serial, workers
 from gristmill.errors import ConfigError
-from gristmill.stages import vocabulary
+from gristmill.stages import _loaded, vocabulary
 from gristmill.stages.generations import Earlier
 from gristmill.stages.plan import plan
 from gristmill.stages.ready import ready
+from gristmill.stages.recall import published_encoder
 
 
-def test_the_tokenizer_that_was_checked_is_the_one_that_encodes(
+def test_the_tokenizer_that_was_checked_is_the_one_that_encodes_and_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Loaded once more, GPT-2's takes half a second in every worker while all documents wait."""
+    """Loaded once more, GPT-2's takes half a second in every worker while all documents wait, and in the command
+    before it says what it made."""
     write_documents(tmp_path / "in" / "a.jsonl", ["one text", "another"])
     config = request(tmp_path)
     loads: list[Path] = []
     kind = type(config.tokenizer)
     load = kind.load
     monkeypatch.setattr(kind, "load", lambda self, folder: loads.append(folder) or load(self, folder))
-    monkeypatch.setattr(vocabulary, "_loaded", {})
+    monkeypatch.setattr(_loaded, "_loaded", {})
     ready(config)
     assert len(loads) == 1
     done = serial.ingest(plan(config).shards, Earlier(signed=[], files=[]), config)
     report = vocabulary.vocabulary(1, done.pieces, done.settled, config)
     assert vocabulary.encoder(report, config).encode(["one text"]).ids.size == 8
-    assert len(loads) == 1
     assert "gristmill.stages.upload" in sys.modules
+    manifest = serial.prepare(config)
+    assert published_encoder(config.destination, manifest).encode(["one text"]).ids.size == 8
+    assert len(loads) == 1
 
 
 def test_other_settings_are_another_tokenizer(tmp_path: Path) -> None:

@@ -1,0 +1,81 @@
+"""Task runs on threads: more of them than workers, and what must hold all the same."""
+
+import signal
+import threading
+import time
+from pathlib import Path
+
+import chores
+import pytest
+from corpora import request
+from prefect import task
+
+from gristmill.config import PrepareConfig
+from gristmill.errors import StorageError
+from tasks.run import OPTIONS, Crew, Unwatched, in_worker, running, watch
+
+
+@pytest.fixture(autouse=True)
+def _chores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Children can import them, and no board counts what they do."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(chores.__file__).parent))
+    monkeypatch.setattr(watch, "board", Unwatched())
+
+
+def one_worker(folder: Path) -> tuple[PrepareConfig, Path]:
+    """Settings, and an empty folder to meet in."""
+    (folder / "met").mkdir()
+    return request(folder, execution={"work": str(folder / "work"), "workers": 1}), folder / "met"
+
+
+@task(name="await_others", **OPTIONS)
+def await_others(number: int, folder: Path, expected: int, config: PrepareConfig) -> None:
+    """Shows that it has begun, then has a worker wait until so many things have."""
+    (folder / f"task-{number}").touch()
+    in_worker("clean", chores.await_others, config, folder=str(folder), expected=expected)
+
+
+def four(config: PrepareConfig, met: Path, expected: int) -> list[object]:
+    """What becomes of four of them."""
+    crew = Crew(config)
+    for number in range(4):
+        call = {"number": number, "folder": met, "expected": expected, "config": config}
+        crew.ask(f"task-{number}", await_others, call)
+    return list(crew.outcomes().values())
+
+
+def test_the_next_task_run_is_begun_before_a_worker_is_free_and_no_other_worker_is(tmp_path: Path) -> None:
+    """A worker that waits for Prefect between two calls, 7 % of a run; a child process more for each thread that waits,
+    and the memory of a machine that was planned for its workers."""
+    config, met = one_worker(tmp_path)
+    with running(config.execution):
+        assert four(config, met, expected=3) == [None] * 4  # two tasks and the worker
+    assert len([path for path in met.iterdir() if not path.name.startswith("task-")]) == 1
+
+
+def test_a_run_that_is_stopped_ends_though_task_runs_wait_for_a_worker(tmp_path: Path) -> None:
+    """Ctrl-C would be without effect, and the terminal lost, if a thread waited for what nobody gives back."""
+    config, met = one_worker(tmp_path)
+
+    def interrupt() -> None:
+        while len(list(met.iterdir())) < 3:
+            time.sleep(0.01)
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt), running(config.execution):
+        four(config, met, expected=100)
+    assert time.monotonic() - began < 15, "the chore gives up by itself after 20 s"
+
+
+def test_trouble_on_a_machine_without_a_board_stays_trouble_that_is_tried_again(tmp_path: Path) -> None:
+    """On a cluster a disk that is gone for a second would be a bug of ours, and end the run at once."""
+
+    @task
+    def lose_the_disk(config: PrepareConfig) -> None:
+        in_worker("clean", chores.lose_the_disk, config)
+
+    config, _ = one_worker(tmp_path)
+    with running(config.execution), pytest.raises(StorageError):
+        lose_the_disk(config)
