@@ -3,6 +3,7 @@
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import chores
@@ -12,7 +13,7 @@ from prefect import task
 
 from gristmill.config import PrepareConfig
 from gristmill.errors import StorageError
-from tasks.run import OPTIONS, Crew, Unwatched, in_worker, running, watch
+from tasks.run import OPTIONS, Crew, Unwatched, in_worker, nested, running, watch
 
 
 @pytest.fixture(autouse=True)
@@ -67,6 +68,38 @@ def test_a_run_that_is_stopped_ends_though_task_runs_wait_for_a_worker(tmp_path:
     with pytest.raises(KeyboardInterrupt), running(config.execution):
         four(config, met, expected=100)
     assert time.monotonic() - began < 15, "the chore gives up by itself after 20 s"
+
+
+class Walked(list[int]):
+    """Counts who goes through it."""
+
+    walks = 0
+
+    def __iter__(self) -> Iterator[int]:
+        self.walks += 1
+        return super().__iter__()
+
+
+@task(**OPTIONS)
+def inner(values: list[int], config: PrepareConfig) -> int:  # noqa: ARG001  as all have it
+    """How many it was given."""
+    return len(values)
+
+
+@task(**OPTIONS)
+def outer(values: list[int], config: PrepareConfig) -> int:
+    """The same in a nested task run."""
+    return int(nested(inner, config, values=values))
+
+
+def test_prefect_does_not_walk_through_what_a_task_run_is_given(tmp_path: Path) -> None:
+    """2 ms a task run for the settings of one source; seconds for a number of each of 100,000 pieces."""
+    config, _ = one_worker(tmp_path)
+    values = Walked([1, 2, 3])
+    crew = Crew(config)
+    crew.ask("outer", outer, {"values": values, "config": config})
+    assert crew.outcomes() == {"outer": 3}
+    assert values.walks == 0
 
 
 def test_trouble_on_a_machine_without_a_board_stays_trouble_that_is_tried_again(tmp_path: Path) -> None:
