@@ -15,8 +15,9 @@ from gristmill.stages._choice import mixing_of, unmixed
 from gristmill.stages.vocabulary import tokenizer_record
 from gristmill.types import DOCUMENT, Boundary, Piece, StageReport
 
-WRITE_DOCUMENTS, WRITE_IDS = 4096, 1 << 22
-"""Documents joined before they are written, and their ids: at a few kB each about 10 MB, of any size 16 MB."""
+WRITE_DOCUMENTS, WRITE_IDS = 256, 1 << 20
+"""Documents joined before they are written, and their ids: at a few kB each some hundred kB, which the processor's
+cache holds while they are hashed and written; of any size 4 MB."""
 
 BOUNDARY_EVERY = 1000
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from reading import Read, read
 
 from gristmill.errors import InputError
+from gristmill.sources import _jsonl
 from gristmill.sources._jsonl import LineReader
 from gristmill.sources._limits import Limits
 from gristmill.sources._lines import Block, blocks, ranged
@@ -281,3 +282,16 @@ def test_a_text_with_millions_of_commas_is_a_text(tmp_path: Path):
     (tmp_path / "x.jsonl").write_text(json.dumps({"text": text, "n": [1] * 1000}) + "\n")
     found = read(Files(paths=[str(tmp_path)]))
     assert (found.texts, found.bad) == ([text], [])
+
+
+@given(st.lists(st.text("[{]}a;\x7b", max_size=9), max_size=9), st.booleans(), st.integers(1, 4), st.integers(1, 7))
+def test_lines_with_many_brackets_are_found_wherever_a_block_is_cut(
+    texts: list[str], ended: bool, most: int, cached: int
+) -> None:
+    """A line that nests too deep must not pass because its brackets were counted for its neighbour."""
+    data = "\n".join(texts).encode() + (b"\n" if ended else b"")
+    lines = data.split(b"\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_jsonl, "_CACHED", cached)
+        found = _jsonl._bracketed(data, lines, most)
+    assert found == [number for number, line in enumerate(lines) if line.count(b"[") + line.count(b"{") > most]
