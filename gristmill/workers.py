@@ -33,6 +33,7 @@ ONE_THREAD = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "ARROW_IO_THREADS": "1",
+    "FASTOKENS_BPE_THREADS": "1",
 }
 """One process a core: the libraries' own threads would only fight over it."""
 
