@@ -15,9 +15,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-os.environ.update(
-    {"RAYON_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "FASTOKENS_BPE_THREADS": "1"}
-)  # read when libraries are imported
+# Read when the libraries are imported.
+os.environ.update({"RAYON_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "FASTOKENS_BPE_THREADS": "1"})
 
 import msgspec
 import numpy as np
