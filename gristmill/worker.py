@@ -29,6 +29,13 @@ def plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} cannot be sent to a worker process")
 
 
+def typed(value: Any, hint: Any) -> Any:
+    """What was sent as JSON as the type that a function asks for."""
+    if isinstance(hint, type) and issubclass(hint, BaseModel):
+        return hint.model_validate(value)
+    return msgspec.convert(value, hint)
+
+
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:
     """The child's loop: one JSON request a line in, progress, parts and one result or error out."""
 
@@ -94,9 +101,9 @@ def _argument(raw: msgspec.Raw, hint: Any) -> Any:
 
 
 @lru_cache(maxsize=1)
-def _settings(raw: bytes, hint: type[BaseModel]) -> BaseModel:
+def _settings(raw: bytes, hint: type[BaseModel]) -> Any:
     """Checking those of a run takes 0.4 to 2 ms, and they are the same in every call."""
-    return hint.model_validate(msgspec.json.decode(raw))
+    return typed(msgspec.json.decode(raw), hint)
 
 
 def _described(error: Exception) -> dict[str, str]:

@@ -21,7 +21,7 @@ import msgspec
 from gristmill import errors, s3_client
 from gristmill.errors import GristmillError, WorkerLost
 from gristmill.types import StageReport
-from gristmill.worker import plain
+from gristmill.worker import plain, typed
 
 Result = TypeVar("Result")
 Listener = Callable[[int, int], None]
@@ -52,8 +52,7 @@ def call(
 ) -> Result:
     """Run ``function(**arguments)`` in a child process and return its result.
 
-    Arguments are msgspec Structs, pydantic models or JSON-able values, typed by the function's annotations, and so is
-    the result, but for models.
+    Arguments and result are msgspec Structs, pydantic models or JSON-able values, typed by the function's annotations.
     ``listener(documents, bytes)`` hears of progress, ``announced(report)`` of parts that are ready, both in this
     thread: while they run, nothing else is heard. After ``seconds`` the child is killed. Raises what the function
     raised when it is a ``GristmillError``, ``WorkerLost`` when the child died, ``RuntimeError`` with the child's
@@ -95,7 +94,7 @@ def _run(
     _pool.give_back(child)
     if "error" in answer:
         raise _raised(answer["error"])
-    return typing.cast(Result, msgspec.convert(answer["result"], typing.get_type_hints(function)["return"]))
+    return typing.cast(Result, typed(answer["result"], typing.get_type_hints(function)["return"]))
 
 
 def stop() -> None:

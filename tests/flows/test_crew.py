@@ -57,6 +57,7 @@ def test_the_next_task_run_is_begun_before_a_worker_is_free_and_no_other_worker_
 def test_a_run_that_is_stopped_ends_though_task_runs_wait_for_a_worker(tmp_path: Path) -> None:
     """Ctrl-C would be without effect, and the terminal lost, if a thread waited for what nobody gives back."""
     config, met = one_worker(tmp_path)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 
     def interrupt() -> None:
         while len(list(met.iterdir())) < 3:
@@ -65,8 +66,11 @@ def test_a_run_that_is_stopped_ends_though_task_runs_wait_for_a_worker(tmp_path:
 
     threading.Thread(target=interrupt, daemon=True).start()
     began = time.monotonic()
-    with pytest.raises(KeyboardInterrupt), running(config.execution):
-        four(config, met, expected=100)
+    try:
+        with pytest.raises(KeyboardInterrupt), running(config.execution):
+            four(config, met, expected=100)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert time.monotonic() - began < 15, "the chore gives up by itself after 20 s"
 
 
