@@ -1,6 +1,8 @@
 """What the fast library keeps of words that it has seen: memory of a process that encodes ever more different ones.
 
-python benchmarks/word_caches.py gpt2.json
+    python benchmarks/word_caches.py gpt2.json
+
+The words are made up, eight letters each, so that hardly one comes twice.
 """
 
 import argparse

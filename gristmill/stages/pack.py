@@ -12,12 +12,12 @@ from gristmill import ledger, places, progress, storage
 from gristmill.config import PrepareConfig
 from gristmill.formats.base import Format
 from gristmill.stages._choice import mixing_of, unmixed
+from gristmill.stages.tokenize import WRITE_DOCUMENTS
 from gristmill.stages.vocabulary import tokenizer_record
 from gristmill.types import DOCUMENT, Boundary, Piece, StageReport
 
-WRITE_DOCUMENTS, WRITE_IDS = 256, 1 << 20
-"""Documents joined before they are written, and their ids: at a few kB each some hundred kB, which the processor's
-cache holds while they are hashed and written; of any size 4 MB."""
+WRITE_IDS = 1 << 20
+"""Ids of ``WRITE_DOCUMENTS`` at the most: 4 MB, of whatever size they are."""
 
 BOUNDARY_EVERY = 1000
 
