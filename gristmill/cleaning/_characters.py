@@ -33,6 +33,7 @@ _UNSPACED = (
 )
 _WIDE_PUNCTUATION = (
     (0x0F00, 0x1000),  # Tibetan: a mark between syllables
+    (0x1361, 0x1362),  # Ethiopic: a mark between words
     (0x3000, 0x3040),
     (0xFE30, 0xFE50),
     (0xFF00, 0xFFF0),

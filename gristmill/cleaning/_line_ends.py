@@ -1,25 +1,44 @@
 """How lines and sentences end."""
 
+from functools import lru_cache
+
 import numpy as np
 import numpy.typing as npt
 
+from gristmill.cleaning._characters import SPACE
 from gristmill.cleaning._tables import Tables
 from gristmill.cleaning._utf8 import Bools, Ints
+from gristmill.sentence_ends import CLOSERS, ENDS, QUOTES, SPACED
 
 DOT, ELLIPSIS = ord("."), ord("\u2026")
-STOPS = ".?!\u061f\u06d4\u0964\u0965\u104b\u1362\u17d4\u203c\u203d\u2047\u2048\u2049"
-"""Marks that end a sentence where white space follows: Latin, Arabic, Indic, Burmese, Ethiopic and Khmer ones."""
-WIDE_STOPS = "\u3002\uff01\uff1f\uff0e\uff61"
-"""Marks that end a sentence whatever follows: Chinese and Japanese ones."""
-CLOSERS = "\"'\u2019\u201d\u00bb)]\u300d\u300f\uff09"
-"""Quotes and brackets that may stand between a mark and the end of its sentence."""
-TERMINAL = STOPS + WIDE_STOPS + "\"'\u2019\u201d\u300d\u300f"
-"""What a line of running text ends in: C4's full stop, question mark, exclamation mark and quote, in all scripts."""
+MOST_CLOSERS = 6
+"""Quotes, brackets and blanks that are looked past, after a mark or before the end of a line."""
+PAST = CLOSERS + " \u00a0\u202f"
+"""French puts a blank before a closing quote."""
+
+
+@lru_cache(maxsize=16)
+def _table(wanted: str) -> Bools:
+    table = np.zeros(0x110000, np.bool_)
+    table[[ord(char) for char in wanted]] = True
+    return table
 
 
 def one_of(characters: npt.NDArray[np.uint32], wanted: str) -> Bools:
     """Which code points are among the characters of ``wanted``."""
-    return np.isin(characters, np.array([ord(char) for char in wanted], np.uint32))
+    return _table(wanted)[characters]
+
+
+def ended_lines(tables: Tables, terminal: str | None) -> Bools:
+    """Which lines end in one of the characters of ``terminal``. None: in the end of a sentence in any script, quotes
+    and brackets after it, or in a closing quote alone."""
+    characters, starts, lasts = tables.characters, tables.lines.starts, tables.lines.stops - 1
+    if terminal is not None:
+        return one_of(characters[lasts], terminal)
+    ended = one_of(characters[lasts], QUOTES)
+    for _ in range(MOST_CLOSERS):
+        lasts = np.maximum(lasts - one_of(characters[lasts], PAST), starts)
+    return ended | one_of(characters[lasts], ENDS)
 
 
 def ends_in_ellipsis(tables: Tables) -> Bools:
@@ -33,32 +52,20 @@ def ends_in_ellipsis(tables: Tables) -> Bools:
 
 
 def sentences(tables: Tables) -> Ints:
-    """Sentences of each document: every line ends one, and so does a mark inside a line.
+    """Sentences of each document: every line ends one, and so does a mark inside a line that more than quotes and
+    brackets follow.
 
-    White space follows such a mark, after one closing quote or bracket perhaps; a wide mark needs no white space, and
-    several in a row are one.
+    White space follows a mark of ``SPACED``; the others, which no number or address has, need none. Marks with nothing
+    but white space between them are one.
     """
-    ends = np.concatenate((_spaced_ends(tables), _wide_ends(tables)))
-    return tables.lines.counts + np.diff(np.searchsorted(np.sort(ends), tables.offsets))
-
-
-def _spaced_ends(tables: Tables) -> Ints:
-    runs, characters = tables.runs, tables.characters
-    inside = np.ones(len(runs.stops), np.bool_)
-    inside[np.searchsorted(runs.stops, tables.lines.stops)] = False
-    starts, lasts = runs.starts[inside], runs.stops[inside] - 1
-    marked = one_of(characters[lasts], STOPS)
-    closed = np.flatnonzero(one_of(characters[lasts], CLOSERS) & (lasts > starts))
-    marked[closed] = one_of(characters[lasts[closed] - 1], STOPS)
-    return lasts[marked]
-
-
-def _wide_ends(tables: Tables) -> Ints:
     lines, characters = tables.lines, tables.characters
-    marks: Ints = np.flatnonzero(one_of(characters, WIDE_STOPS))
-    left = lines.stops[np.searchsorted(lines.starts, marks, side="right") - 1] - marks - 1
-    marks, left = marks[left > 0], left[left > 0]
-    following = characters[marks + 1]
-    goes_on = (left > 1) | ~one_of(following, CLOSERS)
-    goes_on &= ~one_of(following, WIDE_STOPS)
-    return marks[goes_on]
+    marks: Ints = np.flatnonzero(one_of(characters, ENDS))
+    stops = lines.stops[np.searchsorted(lines.starts, marks, side="right") - 1]
+    ended, after = ~one_of(characters[marks], SPACED), marks + 1
+    for _ in range(MOST_CLOSERS):
+        following = np.minimum(after, stops - 1)
+        blank = tables.classes[following] & SPACE != 0
+        ended |= blank
+        after = np.minimum(after + (blank | one_of(characters[following], CLOSERS)), stops)
+    goes_on = (after < stops) & ~one_of(characters[np.minimum(after, stops - 1)], ENDS)
+    return lines.counts + np.diff(np.searchsorted(marks[ended & goes_on], tables.offsets))

@@ -62,17 +62,17 @@ class Ngrams:
     words: Pieces
 
     def top_characters(self) -> Ints:
-        """Per document, what its most frequent run spans times its count; among equals the first run in the text."""
-        firsts = self.groups.firsts
-        documents = self.words.documents[firsts]
+        """Per document, what the occurrences of its most frequent run span, each with its own white space; among equals
+        the first run in the text."""
+        found, words = self.groups, self.words
         # The highest count wins, then the lowest place: both packed in one number, 31 bits for the place.
-        rank = (self.groups.sizes << 31) + (1 << 31) - 1 - firsts
-        best = np.zeros(len(self.words.firsts) - 1, np.int64)
+        rank = (found.sizes << 31) + (1 << 31) - 1 - found.firsts
+        documents = words.documents[found.firsts]
+        best = np.zeros(len(words.firsts) - 1, np.int64)
         np.maximum.at(best, documents, rank)
-        first, count = (1 << 31) - 1 - (best & ((1 << 31) - 1)), best >> 31
-        found = count > 0
-        first = first[found]
-        best[found] = (self.words.stops[first + self.n - 1] - self.words.starts[first]) * count[found]
+        top = rank == best[documents]
+        spans = words.stops[found.members + self.n - 1] - words.starts[found.members]
+        best[documents[top]] = np.add.reduceat(spans, found.bounds)[top] if len(spans) else 0
         return best
 
     def covered_characters(self, ends: Ints) -> Ints:

@@ -17,9 +17,11 @@ class C4(TableFilter):
 
     A document goes if it holds one of ``phrases`` (reason ``lorem_ipsum``; whatever their case), one of
     ``brackets`` (``curly_bracket``), or fewer than ``min_sentences`` sentences (``too_few_sentences``): one per line,
-    and one more for each mark followed by white space, or wide mark, inside a line. Of code only the placeholder text
-    goes: brackets and the want of sentences are its nature.
+    and one more for each sentence end of any script inside a line; white space follows those of Latin text. Of code
+    only the placeholder text goes: brackets and the want of sentences are its nature.
     """
+
+    version: ClassVar[int] = 2
 
     genres: ClassVar[dict[str, dict[str, Any]]] = {"code": {"brackets": "", "min_sentences": 0}}
 

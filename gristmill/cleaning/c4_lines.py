@@ -1,13 +1,13 @@
 """The line rules of the C4 paper; ``c4`` holds the rules that drop whole documents."""
 
 import re
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
 from pydantic import Field
 
-from gristmill.cleaning._line_ends import TERMINAL, ends_in_ellipsis, one_of
+from gristmill.cleaning._line_ends import ended_lines, ends_in_ellipsis
 from gristmill.cleaning._phrases import lines_with
 from gristmill.cleaning._regex import Phrase
 from gristmill.cleaning._table_filter import tables
@@ -25,13 +25,20 @@ class C4Lines(Rule):
     Citation marks of wikis go first. A line, stripped of white space, stays if it ends in one of ``terminal`` and not
     in an ellipsis (empty ``terminal``: any end will do), has ``min_words`` words or more, none longer than
     ``max_word_length`` characters, and none of ``phrases``, whatever their case in ASCII. Kept lines are joined by one
-    newline. The original list of ends is widened to other scripts.
+    newline. The original list of ends (full stop, question mark, exclamation mark, end quote) is widened to all
+    scripts, and quotes and brackets may follow a mark. Thai and Lao end sentences without a mark: give those sources
+    ``terminal: ""``.
     """
+
+    version: ClassVar[int] = 2
 
     citations: Literal["remove", "keep"] = Field(
         "remove", description="What happens to the citation marks of wikis, such as [1]."
     )
-    terminal: str = Field(TERMINAL, description="Characters that a line may end in; empty: any.")
+    terminal: str | None = Field(
+        None,
+        description="Characters that a line may end in; empty: any; null: sentence ends and quotes of all scripts.",
+    )
     min_words: int = Field(3, ge=0, description="Fewest words of a line.")
     max_word_length: int = Field(1000, ge=1, description="Most characters of a word in a line.")
     phrases: tuple[Phrase, ...] = Field(
@@ -48,8 +55,8 @@ class C4Lines(Rule):
         words, lines = part.words, part.lines
         bounds = np.searchsorted(words.starts, np.append(lines.starts, len(part.characters)))
         kept: Bools = np.diff(bounds) >= self.min_words
-        if self.terminal:
-            kept &= one_of(part.characters[lines.stops - 1], self.terminal) & ~ends_in_ellipsis(part)
+        if self.terminal != "":
+            kept &= ended_lines(part, self.terminal) & ~ends_in_ellipsis(part)
         long_words = words.starts[words.lengths > self.max_word_length]
         kept[np.searchsorted(lines.starts, long_words, side="right") - 1] = False
         kept[lines_with(part, self.phrases)] = False

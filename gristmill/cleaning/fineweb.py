@@ -1,8 +1,10 @@
 """The heuristics that FineWeb added to those of Gopher and C4."""
 
+from typing import ClassVar
+
 from pydantic import Field
 
-from gristmill.cleaning._line_ends import TERMINAL, one_of
+from gristmill.cleaning._line_ends import ended_lines
 from gristmill.cleaning._repeats import piece_groups
 from gristmill.cleaning._table_filter import TableFilter
 from gristmill.cleaning._tables import Tables, share
@@ -16,9 +18,19 @@ class Fineweb(TableFilter):
     ``few_line_ends`` (lines ending in one of ``terminal``); ``short_lines`` (``short_line`` characters or fewer);
     ``duplicate_characters`` (in lines that came up before, of the characters that are not newlines); ``newlines``
     (newlines per word).
+
+    datatrove counts fewer lines as ended: by default a quote at the end of a line ends it here, as in C4, and quotes
+    and brackets may follow a mark; give ``terminal`` for exactly the marks of your own list. Thai and Lao end sentences
+    without a mark: give those sources ``min_line_ends: 0``.
     """
 
-    terminal: str = Field(TERMINAL, min_length=1, description="Characters that end a line of prose.")
+    version: ClassVar[int] = 2
+
+    terminal: str | None = Field(
+        None,
+        min_length=1,
+        description="Characters that end a line of prose; null: sentence ends and quotes of all scripts.",
+    )
     min_line_ends: float = Field(0.12, ge=0, le=1, description="Least share of lines that end in one of them.")
     max_short_lines: float = Field(0.67, ge=0, le=1, description="Most share of short lines.")
     short_line: int = Field(30, ge=0, description="A line of so many characters or fewer is short.")
@@ -29,7 +41,7 @@ class Fineweb(TableFilter):
 
     def failures(self, tables: Tables) -> dict[str, Bools]:
         lines = tables.lines
-        ended = tables.number(lines, one_of(tables.characters[lines.stops - 1], self.terminal))
+        ended = tables.number(lines, ended_lines(tables, self.terminal))
         short = tables.number(lines, lines.lengths <= self.short_line)
         duplicate = tables.total(lines, piece_groups(lines).later())
         newlines = tables.count(tables.characters == ord("\n"))

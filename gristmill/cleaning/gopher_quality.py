@@ -23,7 +23,8 @@ class GopherQuality(TableFilter):
     A word is what stands between white space; each ideograph, kana and Thai syllable is one. Words without a letter or
     a digit are not counted for ``min_words``, ``max_words`` and the mean length. The mean length is judged where at
     least half of those words are spaced ones, and over these alone: a word of Chinese would always be too short.
-    ``stop_words`` are English, compared as written; set those of another language, or ``min_stop_words: 0``.
+    ``stop_words`` are English, compared as written; set those of another language, or ``min_stop_words: 0``. Shares of
+    lines are over lines that are not empty; datatrove counts empty ones too, so its shares are lower.
 
     The paper's values are for web pages. Presets: a forum post that passes ``length`` has about ten words, a book may
     have more than 100,000; of code the paper's values would keep 43 % of the modules of Python's own library, the
@@ -33,6 +34,7 @@ class GopherQuality(TableFilter):
     ``many_ellipses``, ``bullet_lines``, ``ellipsis_lines``, ``few_letters``, ``few_stop_words``.
     """
 
+    version: ClassVar[int] = 2
     genres: ClassVar[dict[str, dict[str, Any]]] = {
         "forum": {"min_words": 10},
         "book": {"max_words": 1_000_000},

@@ -1,6 +1,6 @@
 """The repetition heuristics of the Gopher paper."""
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -21,14 +21,16 @@ class GopherRepetition(TableFilter):
     """Drops documents that repeat themselves, by Rae et al. 2021, "Scaling Language Models", table A1.
 
     Lines and paragraphs that came up before in the document: their share of all, and their characters' share of the
-    document's. Runs of n words: the most frequent run (it must occur twice) times its count, ``max_top`` by n; and the
-    words inside runs that came up before, each word once, ``max_duplicate`` by n; both as shares of the document's
+    document's. Runs of n words: all occurrences of the most frequent run (two or more), ``max_top`` by n; and the words
+    inside runs that came up before, each word once, ``max_duplicate`` by n; both as shares of the document's
     characters. A word is what stands between white space, or one ideograph, kana or Thai syllable; five ideographs are
     about three words, so sources in Chinese or Japanese want runs about twice as long.
 
     Reasons: ``duplicate_paragraphs``, ``duplicate_paragraph_characters``, ``duplicate_lines``,
     ``duplicate_line_characters``, ``top_<n>_gram``, ``duplicate_<n>_grams``.
     """
+
+    version: ClassVar[int] = 2
 
     max_duplicate_lines: float = Field(0.3, ge=0, le=1, description="Most share of lines that came up before.")
     max_duplicate_paragraphs: float = Field(

@@ -1,6 +1,8 @@
 """Runs of sentences that stand in an earlier place already."""
 
 import re
+from itertools import groupby
+from typing import ClassVar
 
 import pyarrow as pa
 from pydantic import Field
@@ -8,15 +10,39 @@ from pydantic import Field
 from gristmill.columns import utf8
 from gristmill.dedup import _spans
 from gristmill.dedup.base import SpanDedup, Spans
+from gristmill.sentence_ends import CLOSERS, ENDS, SPACED
 
-END = re.compile(rb"[.!?][\"')\]]*[ \t\n]+|\n[ \t\n]*|(?:\xe3\x80\x82|\xef\xbc\x81|\xef\xbc\x9f)[ \t\n]*")
-"""A sentence ends at Western punctuation before white space, at a line feed, or at the CJK full stop, exclamation or
-question mark; white space that follows belongs to it, or a blank line would count as a sentence."""
+
+def _one_of(marks: list[bytes]) -> bytes:
+    """A pattern for any of the characters in UTF-8, branching byte by byte: 2 to 4 times as fast as a list of them."""
+    if all(len(mark) == 1 for mark in marks):
+        return b"[" + re.escape(b"".join(marks)) + b"]"
+    groups = ((head, [mark[1:] for mark in group]) for head, group in groupby(sorted(marks), lambda mark: mark[:1]))
+    branches = [re.escape(head) + (_one_of(rest) if any(rest) else b"") for head, rest in groups]
+    return b"(?:" + b"|".join(branches) + b")"
+
+
+def _pattern() -> bytes:
+    spaced, closer = _one_of([mark.encode() for mark in SPACED]), _one_of([mark.encode() for mark in CLOSERS])
+    others = [mark.encode() for mark in ENDS if mark not in SPACED]
+    blank, wide = rb"[ \t\n]", _one_of(others)
+    # The search skips ahead to the bytes in front: twice as fast.
+    front = re.escape(b"".join(sorted({b"\n", *(mark.encode()[:1] for mark in ENDS)})))
+    ends = (spaced, closer, b"*", blank, b"+|\n", blank, b"*|(?:", wide, closer, b"*", blank, b"*)+")
+    return b"(?=[" + front + b"])(?:" + b"".join(ends) + b")"
+
+
+END = re.compile(_pattern())
+"""A sentence ends at a mark of any script, closing quotes and brackets after it: one of Latin text where white space
+follows, the others anywhere. A line feed ends one too. White space that follows belongs to it, or a blank line would
+count as a sentence, and so do further marks."""
 
 
 class Sentence(SpanDedup):
     """Removes every run of ``sentences`` consecutive sentences that was seen before, as C4 does with three (Raffel et
     al. 2020, section 2.2). Runs overlap, so a longer copied passage goes whole; they never cross documents."""
+
+    version: ClassVar[int] = 2
 
     sentences: int = Field(3, ge=1, le=100, description="Sentences a run.")
     min_bytes: int = Field(100, ge=1, description="Shorter runs are left alone; bytes of UTF-8.")

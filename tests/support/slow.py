@@ -3,6 +3,9 @@
 import unicodedata
 from functools import cache, lru_cache
 
+from gristmill.cleaning._line_ends import MOST_CLOSERS, PAST
+from gristmill.sentence_ends import ENDS, QUOTES
+
 SOLO_NAMES = (
     "CJK UNIFIED",
     "CJK COMPATIBILITY IDEOGRAPH",
@@ -21,7 +24,13 @@ SOLO_NAMES += (
     "MYANMAR",
     "KHMER",
 )
-WIDE_PUNCTUATION = (range(0x0F00, 0x1000), range(0x3000, 0x3040), range(0xFE30, 0xFE50), range(0xFF00, 0xFFF0))
+WIDE_PUNCTUATION = (
+    range(0x0F00, 0x1000),
+    range(0x1361, 0x1362),
+    range(0x3000, 0x3040),
+    range(0xFE30, 0xFE50),
+    range(0xFF00, 0xFFF0),
+)
 SPACING_VOWELS = "\u0e33\u0eb3"
 
 
@@ -94,3 +103,13 @@ def paragraphs(text: str) -> list[str]:
 
 def share(part: float, whole: float) -> float:
     return part / whole if whole else 0.0
+
+
+def ended(line: str, terminal: str | None) -> bool:
+    """Whether a line, stripped of white space, ends a sentence."""
+    if terminal is not None:
+        return line[-1] in terminal
+    last = len(line) - 1
+    for _ in range(MOST_CLOSERS):
+        last = max(0, last - (line[last] in PAST))
+    return line[-1] in QUOTES or line[last] in ENDS

@@ -5,21 +5,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from texts import ANY_TEXT, documents, sample
 
-from gristmill.cleaning._line_ends import CLOSERS, STOPS, WIDE_STOPS
+from gristmill.cleaning._line_ends import MOST_CLOSERS
 from gristmill.cleaning.c4 import C4
+from gristmill.sentence_ends import CLOSERS, ENDS, SPACED
 
-MARKS = st.lists(st.text('a. )"\n?\u3002\u300d\uff01\u4e2d', max_size=20))
+MARKS = st.lists(st.text('a. )"\n?\u3002\u300d\uff01\u4e2d\u0f0d\u0589', max_size=20))
 
 
 def sentences(line: str) -> int:
     count = 1
     for place, char in enumerate(line):
-        rest = line[place + 1 :]
-        if char in WIDE_STOPS:
-            count += bool(rest) and rest[0] not in WIDE_STOPS and not (len(rest) == 1 and rest in CLOSERS)
-        elif char in STOPS:
-            closed = rest[:1] != "" and rest[:1] in CLOSERS and rest[1:2].isspace()
-            count += rest[:1].isspace() or closed
+        if char in ENDS:
+            after, spaced = place + 1, False
+            for _ in range(MOST_CLOSERS):
+                following = line[after : after + 1]
+                spaced |= following.isspace()
+                after += following != "" and (following.isspace() or following in CLOSERS)
+            count += (spaced or char not in SPACED) and line[after : after + 1] not in ENDS
     return count
 
 

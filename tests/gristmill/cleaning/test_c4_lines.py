@@ -8,7 +8,16 @@ from texts import ANY_TEXT, sample, strings
 from gristmill.cleaning.c4_lines import C4Lines
 
 LINES = st.sampled_from(
-    ["A line of text.", "two words.", "no end here at all", "we use Cookies today.", "He left...", " "]
+    [
+        "A line of text.",
+        "two words.",
+        "no end here at all",
+        "we use Cookies today.",
+        "He left...",
+        " ",
+        "(It is so.)",
+        "A word \u00bb",
+    ]
 )
 CITED = st.sampled_from(
     ["Known since 1902.[3]", "A [citation needed] claim it is!", "\u8fd9\u662f\u4e66\u3002", "x[", "1]"]
@@ -19,7 +28,7 @@ TEXTS = st.lists(st.lists(LINES | CITED | ANY_TEXT, max_size=8).map("\n".join))
 def keeps(line: str, rule: C4Lines) -> bool:
     words = slow.words(line)
     lowered = line.encode().lower().decode()
-    ended = not rule.terminal or (line[-1] in rule.terminal and not line.endswith(("...", "\u2026")))
+    ended = rule.terminal == "" or (slow.ended(line, rule.terminal) and not line.endswith(("...", "\u2026")))
     fits = len(words) >= rule.min_words and all(len(word) <= rule.max_word_length for word in words)
     return ended and fits and not any(phrase in lowered for phrase in rule.phrases)
 

@@ -5,7 +5,9 @@ from texts import ANY_TEXT, documents, sample
 
 from gristmill.cleaning.fineweb import Fineweb
 
-FEW_LINES = st.lists(st.lists(st.sampled_from(["a.", "a", "a longer line", "", "b c"]), max_size=20).map("\n".join))
+FEW_LINES = st.lists(
+    st.lists(st.sampled_from(["a.", "a", "a.)", "a longer line", "", "b c"]), max_size=20).map("\n".join)
+)
 
 
 def judge(text: str, rule: Fineweb) -> str | None:
@@ -13,7 +15,7 @@ def judge(text: str, rule: Fineweb) -> str | None:
     repeated = sum(len(line) for place, line in enumerate(lines) if line in lines[:place])
     verdicts = {
         "no_text": not lines,
-        "few_line_ends": share(sum(line[-1] in rule.terminal for line in lines), len(lines)) < rule.min_line_ends,
+        "few_line_ends": share(sum(slow.ended(line, rule.terminal) for line in lines), len(lines)) < rule.min_line_ends,
         "short_lines": share(sum(len(line) <= rule.short_line for line in lines), len(lines)) > rule.max_short_lines,
         "duplicate_characters": share(repeated, len(text) - newlines) > rule.max_duplicate_characters,
         "newlines": share(newlines, len(slow.words(text))) > rule.max_newlines,

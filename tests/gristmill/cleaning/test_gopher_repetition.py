@@ -26,8 +26,9 @@ def top_characters(text: str, n: int) -> int:
     found = Counter(ngrams(text, n)).most_common(1)
     if not found or found[0][1] < 2:
         return 0
-    place, spans = ngrams(text, n).index(found[0][0]), slow.word_spans(text)
-    return (spans[place + n - 1][1] - spans[place][0]) * found[0][1]
+    spans = slow.word_spans(text)
+    places = [place for place, ngram in enumerate(ngrams(text, n)) if ngram == found[0][0]]
+    return sum(spans[place + n - 1][1] - spans[place][0] for place in places)
 
 
 def duplicate_characters(text: str, n: int) -> int:
@@ -94,3 +95,11 @@ def test_no_run_is_longer_than_its_document() -> None:
 def test_settings_survive_json() -> None:
     rule = GopherRepetition(max_top={2: 0.5})
     assert GopherRepetition.model_validate_json(rule.model_dump_json()) == rule
+
+
+def test_each_occurrence_of_the_top_run_counts_by_what_it_spans() -> None:
+    """A first occurrence that a line is wrapped in with an indent made a document repetitive by itself."""
+    rest = " ".join(f"w{number}" for number in range(50))
+    text = f"big{' ' * 60}table {rest} big table " + " ".join(f"v{number}" for number in range(50))
+    assert 2 * 68 / len(text) > 0.2
+    assert GopherRepetition().reasons(documents([text])).to_pylist() == [None]

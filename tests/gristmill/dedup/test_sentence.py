@@ -9,10 +9,34 @@ from texts import ANY_TEXT, real_texts, strings
 from gristmill.dedup.base import Spans
 from gristmill.dedup.sentence import Sentence
 from gristmill.plugins import load
+from gristmill.sentence_ends import CLOSERS, ENDS, SPACED
 
+WIDE = set(ENDS) - set(SPACED)
 BLANKS = b" \t\n\v\f\r"
 Found = tuple[int, int, int, int]
-MARKS = ["a", "B c", ".", "!", "? ", '."', ".) ", " ", "\t", "\n", "\n\n", "\u3002", "\uff01", "\uff1f", "\u4e2d", ""]
+MARKS = [
+    "a",
+    "B c",
+    ".",
+    "!",
+    "? ",
+    '."',
+    ".) ",
+    " ",
+    "\t",
+    "\n",
+    "\n\n",
+    "\u3002",
+    "\uff01",
+    "\uff1f",
+    "\u4e2d",
+    "\u0964",
+    "\u0f0d",
+    "\u1362",
+    "\u300d",
+    "\U00010a56",
+    "",
+]
 PROSE = st.lists(st.sampled_from(MARKS), max_size=16).map("".join)
 
 
@@ -26,21 +50,28 @@ def sentences_of(text: str) -> list[str]:
     """Character by character: a mark with what closes it and white space, or a line feed, ends a sentence."""
     found, start, place = [], 0, 0
     while place < len(text):
-        stop = place + 1
-        ended = text[place] in "\n\u3002\uff01\uff1f"
-        if text[place] in ".!?":
-            while stop < len(text) and text[stop] in "\"')]":
-                stop += 1
-            ended = stop < len(text) and text[stop] in " \t\n"
-            if not ended:
-                stop = place + 1
-        if ended:
-            while stop < len(text) and text[stop] in " \t\n":
-                stop += 1
+        stop = past_end(text, place)
+        if stop > place and text[place] in WIDE:
+            while stop < len(text) and text[stop] in WIDE:
+                stop = past_end(text, stop)
+        if stop > place:
             found.append(text[start:stop])
             start = stop
-        place = stop
+        place = max(stop, place + 1)
     return [*found, text[start:]] if start < len(text) else found
+
+
+def past_end(text: str, place: int) -> int:
+    """Where the sentence that ends at ``place`` stops, white space included; ``place`` where none does."""
+    if text[place] not in ENDS + "\n":
+        return place
+    closed = place + 1
+    while text[place] != "\n" and closed < len(text) and text[closed] in CLOSERS:
+        closed += 1
+    stop = closed
+    while stop < len(text) and text[stop] in " \t\n":
+        stop += 1
+    return place if text[place] in SPACED and stop == closed else stop
 
 
 def slow(texts: list[str], sentences: int, min_bytes: int) -> list[Found]:
@@ -98,3 +129,9 @@ def test_blank_lines_are_no_sentences() -> None:
 @pytest.mark.parametrize("texts", [[], [""], ["", ""], ["\n \n", "  "]])
 def test_nothing_to_compare(texts: list[str]) -> None:
     assert rows(made().spans(strings(texts))) == []
+
+
+def test_other_scripts_have_sentences() -> None:
+    """A copied Hindi or Armenian passage stayed: its paragraphs counted as one sentence each."""
+    for mark in "\u0964\u0589\u06d4\u1362\u104b\u0f0d\u17d4\u1803":
+        assert len(rows(made(2).spans(strings([f"\u0915{mark} \u0916{mark}\u0917"])))) == 2
