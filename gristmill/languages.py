@@ -2,6 +2,7 @@
 
 import json
 import mmap
+import re
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -86,10 +87,32 @@ UNSURE = "und"
 documentation those were 3.6 %: tables, lists of names, and half of all that were taken for rare languages."""
 
 
+_BLOCK = 1 << 20
+"""Characters that are cut into words at a time, which take 10 times the memory of their text."""
+_UNSPACED = (
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u312f\u31a0-\ua48f\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
+)
+_WRAPPED = re.compile(f" (?={_UNSPACED})(?<={_UNSPACED} )")
+"""A blank between two characters of scripts without blanks: Thai, Lao, Burmese, Khmer, Chinese, Japanese."""
+
+
+def _flowed(text: str) -> str:
+    """The text on one line: one blank for any white space, and none inside scripts that have no blanks."""
+    blocks = (text[start : start + _BLOCK] for start in range(0, len(text), _BLOCK))
+    flowed = "".join(" ".join(f"x{block}x".split())[1:-1] for block in blocks)
+    while "  " in flowed:
+        flowed = flowed.replace("  ", " ")
+    return (flowed if text.isascii() else _WRAPPED.sub("", flowed)).strip()
+
+
 def middle(text: str, characters: int) -> str:
-    """So many characters from the middle: licences and menus at the ends of a document are often in English."""
-    start = max(0, (len(text) - characters) // 2)
-    return text[start : start + characters]
+    """The ``characters`` in the middle of a text: licences and menus at its ends are often in English.
+
+    They are cut from the text on one line: it is judged alike however its lines end or are wrapped. Takes 5 ms a MB.
+    """
+    flowed = _flowed(text)
+    start = max(0, (len(flowed) - characters) // 2)
+    return flowed[start : start + characters]
 
 
 def language(text: str) -> str:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from gristmill import config as configuration
 from gristmill import places, storage
-from gristmill.cleaning.base import Cleaner, Filter, Rule
+from gristmill.cleaning.base import Cleaner, Filter, Rule, verdicts
 from gristmill.config import PrepareConfig
 from gristmill.errors import InputError
 from gristmill.manifest import read_manifest
@@ -214,7 +214,7 @@ def _applied(cleaner: Cleaner, document: pa.RecordBatch) -> tuple[pa.RecordBatch
         texts = cleaner.rewrite(document.column("text"))
         document = document.set_column(document.schema.get_field_index("text"), "text", texts)
     elif isinstance(cleaner, Filter):
-        reason = cleaner.reasons(document)[0].as_py() or ""
+        reason = verdicts([cleaner], document)[0][0].as_py() or ""
     after = pc.utf8_length(document.column("text"))[0].as_py()
     return document, Step(rule=cleaner.kind(), characters_before=before, characters_after=after, reason=reason)
 

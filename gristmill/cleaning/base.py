@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from gristmill.cleaning._utf8 import newlines
 from gristmill.columns import strings
 from gristmill.errors import ConfigError
 from gristmill.plugins import Plugin
@@ -51,7 +52,8 @@ class Filter(Cleaner):
     """Drops documents, each with a reason."""
 
     def reasons(self, documents: pa.RecordBatch) -> pa.StringArray:
-        """One reason per document of ``DOCUMENT_SCHEMA``; null keeps the document."""
+        """One reason per document of ``DOCUMENT_SCHEMA``; null keeps the document. ``verdicts`` calls it with texts
+        whose lines end in a newline each."""
         raise NotImplementedError
 
 
@@ -70,8 +72,11 @@ def verdicts(filters: Sequence[Filter], documents: pa.RecordBatch) -> list[pa.St
     """The reasons of each filter, null where a filter before it dropped the document.
 
     The same as to take the dropped documents out between one filter and the next, since a filter judges each document
-    by itself; but the filters see the same texts, and share what was found in them instead of finding it again.
+    by itself; but the filters see the same texts, and share what was found in them instead of finding it again. They
+    see one newline where a text has CRLF or CR: how a file ends its lines decides on no document.
     """
+    place = documents.schema.get_field_index("text")
+    documents = documents.set_column(place, documents.schema.field(place), newlines(documents.column(place)))
     found: list[pa.StringArray] = []
     nothing = pa.scalar(None, pa.string())
     kept = pa.array(np.ones(len(documents), bool))

@@ -12,7 +12,7 @@ from gristmill.cleaning._phrases import lines_with
 from gristmill.cleaning._regex import Phrase
 from gristmill.cleaning._table_filter import tables
 from gristmill.cleaning._tables import Tables
-from gristmill.cleaning._utf8 import NEWLINE, Bools, Spans, Utf8, rows, strings, view, without
+from gristmill.cleaning._utf8 import NEWLINE, Bools, Spans, Utf8, newlines, rows, strings, view, without
 from gristmill.cleaning.base import Rule
 
 POLICIES = ("terms of use", "privacy policy", "cookie policy", "uses cookies", "use of cookies", "use cookies")
@@ -46,6 +46,7 @@ class C4Lines(Rule):
     )
 
     def rewrite(self, texts: pa.StringArray) -> pa.StringArray:
+        texts = newlines(texts)
         if self.citations == "remove":
             texts = _without_citations(texts)
         parts = [_only(part, self._kept(part)) for part in tables(texts)]

@@ -1,10 +1,13 @@
 """Lines that a page template wrote."""
 
+from typing import ClassVar
+
 import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field
 
 from gristmill.cleaning._regex import Pattern
+from gristmill.cleaning._utf8 import newlines
 from gristmill.cleaning.base import Rule
 
 BOILERPLATE = (
@@ -29,8 +32,11 @@ BOILERPLATE = (
 class Lines(Rule):
     """Removes each line that one of ``patterns`` (RE2) describes as a whole, whatever its case and outer blanks.
 
-    Bounded repeats keep sentences that only begin like a notice; one at the front of a pattern costs much time.
+    Bounded repeats keep sentences that only begin like a notice; one at the front of a pattern costs much time. CRLF
+    and CR become newlines.
     """
+
+    version: ClassVar[int] = 2
 
     patterns: tuple[Pattern, ...] = Field(
         BOILERPLATE,
@@ -41,4 +47,4 @@ class Lines(Rule):
         if not self.patterns:
             return texts
         whole = "|".join(f"(?:{pattern})" for pattern in self.patterns)
-        return pc.replace_substring_regex(texts, rf"(?im)^[ \t]*(?:{whole})[ \t]*(?:\n|\z)", "")
+        return pc.replace_substring_regex(newlines(texts), rf"(?im)^[ \t]*(?:{whole})[ \t]*(?:\n|\z)", "")

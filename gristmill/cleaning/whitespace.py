@@ -6,7 +6,20 @@ import numpy as np
 import pyarrow as pa
 from pydantic import Field
 
-from gristmill.cleaning._utf8 import NEWLINE, SPACE, TAB, Ints, Spans, Utf8, before, on_edge, runs, view, without
+from gristmill.cleaning._utf8 import (
+    NEWLINE,
+    SPACE,
+    TAB,
+    Ints,
+    Spans,
+    Utf8,
+    before,
+    newlines,
+    on_edge,
+    runs,
+    view,
+    without,
+)
 from gristmill.cleaning.base import Rule
 
 
@@ -15,9 +28,10 @@ class Whitespace(Rule):
 
     In both modes: blanks at the end of a line go, at most ``blank_lines`` empty lines stand in a row, and a document
     neither starts nor ends with an empty line or a newline. ``prose`` also cuts a run of blanks inside or at the
-    front of a line to its first; ``code`` keeps indentation and inner blanks as they are.
+    front of a line to its first; ``code`` keeps indentation and inner blanks as they are. CRLF and CR become newlines.
     """
 
+    version: ClassVar[int] = 2
     genres: ClassVar[dict[str, dict[str, Any]]] = {"code": {"mode": "code"}}
 
     mode: Literal["prose", "code"] = Field(
@@ -26,12 +40,11 @@ class Whitespace(Rule):
     blank_lines: int = Field(1, ge=0, description="Most empty lines in a row.")
 
     def rewrite(self, texts: pa.StringArray) -> pa.StringArray:
+        texts = newlines(texts)
         utf8 = view(texts)
         blanks = self._surplus_blanks(utf8)
-        newlines = self._surplus_newlines(utf8, blanks)
-        if len(blanks) + len(newlines) == 0:
-            return texts
-        return without(utf8, np.sort(np.concatenate((blanks, newlines))))
+        surplus = np.concatenate((blanks, self._surplus_newlines(utf8, blanks)))
+        return without(utf8, np.sort(surplus)) if len(surplus) else texts
 
     def _surplus_blanks(self, utf8: Utf8) -> Ints:
         blanks = np.flatnonzero((utf8.data == SPACE) | (utf8.data == TAB))
@@ -44,10 +57,10 @@ class Whitespace(Rule):
 
     def _surplus_newlines(self, utf8: Utf8, gone: Ints) -> Ints:
         """Newlines beyond what is allowed, once the blanks at the positions ``gone`` are taken away."""
-        newlines = np.flatnonzero(utf8.data == NEWLINE)
-        places = newlines - np.searchsorted(gone, newlines)
+        feeds = np.flatnonzero(utf8.data == NEWLINE)
+        places = feeds - np.searchsorted(gone, feeds)
         edges = utf8.offsets - np.searchsorted(gone, utf8.offsets)
         found = runs(places, edges)
         at_edge = on_edge(places[found.starts], edges) | on_edge(places[found.stops - 1] + 1, edges)
         allowed = np.where(at_edge, 0, self.blank_lines + 1)
-        return newlines[Spans(np.minimum(found.starts + allowed, found.stops), found.stops).positions()]
+        return feeds[Spans(np.minimum(found.starts + allowed, found.stops), found.stops).positions()]

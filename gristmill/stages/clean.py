@@ -20,6 +20,9 @@ NOT_BLANK = r"[^\s\p{Z}\p{Cc}]"
 """RE2: any character that is neither white space nor a control character, in all of Unicode."""
 
 
+VERSION = 2
+"""Raised when the same rules give other documents, or a report with other parts."""
+
 SAMPLES = 5
 EXCERPT_CHARACTERS = 200
 """Dropped documents shown per reason, and how much of each."""
@@ -27,7 +30,8 @@ EXCERPT_CHARACTERS = 200
 
 def inputs(shard: ShardRef, fetched: str, piece: int, config: PrepareConfig) -> dict[str, Any]:
     """The fetched documents and the rules in force for their source."""
-    return {"fetch": fetched, "piece": piece, "rules": [cleaner.identity() for cleaner in config.rules(shard.source)]}
+    rules = [cleaner.identity() for cleaner in config.rules(shard.source)]
+    return {"fetch": fetched, "piece": piece, "rules": rules, "version": VERSION}
 
 
 def clean(shard: ShardRef, fetched: StageReport, piece: int, config: PrepareConfig) -> StageReport:

@@ -12,7 +12,7 @@ from gristmill.languages import SHOWN, language, middle
 from gristmill.stages._sampled import sampled
 from gristmill.types import StageReport
 
-VERSION = 1
+VERSION = 2
 """Raised when the same documents are counted in another way."""
 
 SCRIPTS = (

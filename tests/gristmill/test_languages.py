@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-from gristmill import places
+from gristmill import languages, places
 from gristmill.languages import LANGUAGES, SHOWN, UNSURE, identifier, language, middle
 
 ENGLISH = "The river runs slowly past the old houses, and in the evening the children come down to swim in it. "
@@ -66,3 +66,21 @@ def test_the_tables_on_disk_are_those_of_the_package(tmp_path: Path, monkeypatch
         assert table.read_bytes() == whole
     finally:
         identifier.cache_clear()
+
+
+@pytest.mark.parametrize("text", [ENGLISH * 30, FRENCH * 30, "\u6cb3\u6d41\u7ecf\u8fc7\u623f\u5b50\u3002" * 200])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", " \n  ", "\n\n", "\u2028"])
+def test_a_text_is_the_same_however_it_is_wrapped(text: str, end: str) -> None:
+    """The same page with CRLF, or wrapped for a mail, was of another language than on one line."""
+    gap = "" if text[0] > "\u3000" else " "
+    words = text.split() if gap else list(text)
+    wrapped = gap.join(word + end if number % 9 == 8 else word for number, word in enumerate(words))
+    assert middle(wrapped, SHOWN) == middle(text, SHOWN)
+    assert middle(wrapped, 100_000) == text.strip()
+
+
+def test_a_long_text_is_cut_into_words_block_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "one  two\n\n\nthree \t four" + " " * 40 + "five"
+    for block in range(1, 12):
+        monkeypatch.setattr(languages, "_BLOCK", block)
+        assert middle(text, 100) == "one two three four five"

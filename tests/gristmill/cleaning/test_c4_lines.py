@@ -36,7 +36,7 @@ def keeps(line: str, rule: C4Lines) -> bool:
 def slow_rewrite(text: str, rule: C4Lines) -> str:
     if rule.citations == "remove":
         text = re.sub(r"\[(?:[0-9]*|edit|citation needed)\]", "", text)
-    return "\n".join(line for line in slow.lines(text) if keeps(line, rule))
+    return "\n".join(line for line in slow.lines(re.sub("\r\n?", "\n", text)) if keeps(line, rule))
 
 
 def test_real_and_odd_documents_match_the_slow_rule() -> None:

@@ -1,3 +1,5 @@
+import re
+
 import pytest
 from hypothesis import given
 from texts import ANY_TEXT, strings
@@ -47,7 +49,8 @@ def test_sentences_stay(line: str) -> None:
 @given(ANY_TEXT, ANY_TEXT)
 def test_own_patterns_match_whole_lines_only(before: str, after: str) -> None:
     rule = Lines(patterns=("stop",))
-    kept = [line for line in f"{before}\nSTOP\n{after}".split("\n") if line.strip(" \t").lower() != "stop"]
+    lines = re.split("\r\n|\r|\n", f"{before}\nSTOP\n{after}")
+    kept = [line for line in lines if line.strip(" \t").lower() != "stop"]
     assert rewrite(f"{before}\nSTOP\n{after}", rule).rstrip("\n") == "\n".join(kept).rstrip("\n")
 
 

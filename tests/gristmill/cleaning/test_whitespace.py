@@ -12,7 +12,7 @@ BLANKS = st.lists(st.text(" \t\nab\u3000", max_size=30) | ANY_TEXT)
 
 
 def slow(text: str, rule: Whitespace) -> str:
-    lines = [line.rstrip(" \t") for line in text.split("\n")]
+    lines = [line.rstrip(" \t") for line in re.split("\r\n|\r|\n", text)]
     if rule.mode == "prose":
         lines = [re.sub(r"([ \t])[ \t]+", r"\1", line) for line in lines]
     text = "\n".join(lines).strip("\n")
