@@ -52,7 +52,7 @@ def _other_rules(output: str, manifest: Manifest, config: PrepareConfig) -> list
 def _expected(place: Place, manifest: Manifest, config: PrepareConfig) -> dict[str, list[Path]]:
     """The pieces of every published file, by its path in the output, made by the reference: generation by generation,
     each held against those before."""
-    there = {(shard.source, shard.uri, str(shard.part)): shard for shard in listed(config)}
+    there = {(shard.source, shard.uri, str(shard.part)): shard for shard in listed(config).shards}
     files: dict[str, list[Path]] = {}
     before = Earlier(signed=[], files=[])
     for generation in manifest.generations:

@@ -110,6 +110,11 @@ class PrepareConfig(Settings):
         0.01, ge=0, le=1, description="More unusable documents than this fail the run."
     )
     on_bad_file: Literal["fail", "quarantine"] = Field("fail", description="What a damaged input file does.")
+    on_skipped: Literal["report", "fail"] = Field(
+        "report",
+        description="What files do that the folders and globs of a source pass over (other suffixes, hidden, "
+        "unfinished, empty): they are counted by reason and suffix, or stop the run.",
+    )
     on_removed: Literal["keep", "tombstone"] = Field(
         "keep",
         description="What an input file that is gone does to its documents, which stay published: nothing, or a list "
@@ -186,9 +191,10 @@ class PrepareConfig(Settings):
     def identity(self) -> dict[str, Any]:
         """What determines the bytes: every plugin's settings and version; ``cleaning`` holds the rules by source.
         ``execution`` and ``output`` are left out: they say how and where, and the same bytes must come out whatever
-        they are; ``rehearse`` is, since the sources then have its sample in their own settings."""
+        they are; ``on_skipped``, since it says whether a run begins; ``rehearse``, since the sources then have its
+        sample in their own settings."""
         document: dict[str, Any] = {}
-        hidden = {"against", "cleaning", "execution", "output", "rehearse", *MIXTURE}
+        hidden = {"against", "cleaning", "execution", "on_skipped", "output", "rehearse", *MIXTURE}
         for name in sorted(set(type(self).model_fields) - hidden):
             value = getattr(self, name)
             if isinstance(value, list):

@@ -10,7 +10,7 @@ from gristmill.errors import ConfigError, VerificationError
 from gristmill.types import Manifest
 
 MANIFEST = "manifest.json"
-VERSION = 4
+VERSION = 5
 """Raised when a manifest gets or loses a field."""
 
 

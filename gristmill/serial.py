@@ -171,6 +171,7 @@ def prepare(config: PrepareConfig) -> Manifest:
             generation=planned.generation,
             shards=done.shards,
             removed=planned.removed,
+            passed_over=planned.passed_over,
             fetched=done.fetched,
             cleaned=done.cleaned,
             signed=done.signed,

@@ -33,6 +33,10 @@ class Value(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Base of the frozen, keyword-only records below."""
 
 
+DANGLING = "link that leads nowhere"
+"""Identity of an input shard that is only that."""
+
+
 class ShardRef(Value, frozen=True, kw_only=True):
     """One unit of input: a file, a byte range of a plain file, or a run of parquet row groups."""
 
@@ -49,6 +53,8 @@ class ShardRef(Value, frozen=True, kw_only=True):
     """``None``: the whole file; ``{"start", "stop"}``: a half-open range of bytes or row groups."""
     take: dict[str, int] | None = None
     """``None``: every document; else at most so many ``documents`` and ``bytes`` of text, from its start."""
+    link: str = ""
+    """The file that it leads to, where it is a link out of its input folder."""
 
     @property
     def name(self) -> str:
@@ -117,6 +123,20 @@ class StageReport(Value, frozen=True, kw_only=True):
         assert self.docs_in == accounted, f"{self.stage}: {self.docs_in} documents in, {accounted} accounted for"
 
 
+class PassedOver(Value, frozen=True, kw_only=True):
+    """Files in the folders and globs of a source that are not read, of one suffix, for one reason."""
+
+    source: str
+    reason: str
+    """``unknown suffix``, ``hidden``, ``unfinished``, ``success marker``, ``empty``, ``not a regular file``,
+    ``link that leads nowhere`` or ``in no split``."""
+    suffix: str
+    """Small letters, with that of a compression; empty where a name has none, ``other`` where there are too many."""
+    files: int
+    examples: list[str]
+    """The first few, below their folder."""
+
+
 class Plan(Value, frozen=True, kw_only=True):
     """What a run will read, and what it needs on disk."""
 
@@ -126,6 +146,7 @@ class Plan(Value, frozen=True, kw_only=True):
     """What is new, numbered on from the shards of earlier generations; empty when there is nothing to do."""
     removed: list[int]
     """Shards of earlier generations that are no longer in the input."""
+    passed_over: list[PassedOver] = msgspec.field(default_factory=list)
     done: dict[str, int]
     """Per stage: input shards whose output stands already."""
     text_bytes: int
@@ -283,6 +304,8 @@ class SourceShard(Value, frozen=True, kw_only=True):
     tokens: int
     error: str = ""
     """Why the file was left out (``on_bad_file: quarantine``); empty otherwise."""
+    link: str = ""
+    """The file that ``uri`` leads to, where it is a link out of its input folder (``links: follow``)."""
 
 
 class TokenizerRecord(Value, frozen=True, kw_only=True):
@@ -344,5 +367,7 @@ class Manifest(Value, frozen=True, kw_only=True):
     files: list[PublishedFile]
     attachments: list[AttachedFile]
     source_shards: list[SourceShard]
+    passed_over: list[PassedOver] = msgspec.field(default_factory=list)
+    """Files that were not read when the last generation was planned."""
     sha256: str = ""
     """Of this manifest's JSON with this field empty."""

@@ -33,6 +33,7 @@ def publish(
         generation=ingested.plan.generation,
         shards=ingested.plan.shards,
         removed=ingested.plan.removed,
+        passed_over=ingested.plan.passed_over,
         fetched=ingested.fetched,
         cleaned=ingested.cleaned,
         signed=ingested.signed,

@@ -7,7 +7,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 from gristmill.errors import ConfigError, GristmillError, InputError
 
@@ -64,6 +64,13 @@ def _end_late(arriving: int) -> None:
     _stopped_at_once(number, None)
 
 
+def say(text: str, file: TextIO | None = None) -> None:
+    """Print text that may hold names from data: no control sequence in a file name reaches the terminal."""
+    from gristmill.reporting.tables import SPARED, printable  # takes 0.3 s, in which a signal would not be handled
+
+    print(printable(text, SPARED), file=file)
+
+
 def failing_clearly(action: Callable[[], int], *, debug: bool) -> int:
     """The status of ``action``; errors become one line on stderr and a status.
 
@@ -77,7 +84,7 @@ def failing_clearly(action: Callable[[], int], *, debug: bool) -> int:
     except Exception as error:  # the last line of defence of a command
         if debug or not isinstance(error, GristmillError):
             traceback.print_exc()
-        print(f"error: {error}", file=sys.stderr)
+        say(f"error: {error}", file=sys.stderr)
         for note in getattr(error, "__notes__", []):
-            print(f"  {note}", file=sys.stderr)
+            say(f"  {note}", file=sys.stderr)
         return 2 if isinstance(error, ConfigError | InputError) else 1

@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from gristmill.commands import failing_clearly
+from gristmill.commands import failing_clearly, say
 from gristmill.doctor import examine, mend
 
 DESCRIPTION = """\
@@ -51,10 +51,10 @@ def main(arguments: list[str]) -> int:
 def _examine(options: argparse.Namespace) -> int:
     findings = examine(options.uri, options.older)
     for finding in findings:
-        print(f"{finding.kind:10} {finding.uri}: {finding.remedy}")
+        say(f"{finding.kind:10} {finding.uri}: {finding.remedy}")
     removed = mend(findings) if options.fix else 0
     left = len(findings) - removed
     verdict = f"{removed} removed, {left} left" if removed else f"{left} found"
     hint = "; --fix removes" if any(finding.removable for finding in findings) and not options.fix else ""
-    print(f"{options.uri}: {verdict}{hint}", file=sys.stderr if left else sys.stdout)
+    say(f"{options.uri}: {verdict}{hint}", file=sys.stderr if left else sys.stdout)
     return 1 if left else 0

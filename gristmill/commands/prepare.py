@@ -9,11 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 import yaml
-from rich.console import Console
 from rich.table import Table
 
 from gristmill import config_file, ledger, places
-from gristmill.commands import failing_clearly, past_stopping, stopped, stopping_in_time
+from gristmill.commands import failing_clearly, past_stopping, say, stopped, stopping_in_time
 from gristmill.commands.explain import explain
 from gristmill.commands.rehearsal import show_rehearsal
 from gristmill.commands.samples import windows
@@ -22,7 +21,8 @@ from gristmill.errors import ConfigError
 from gristmill.manifest import MANIFEST, exists, read_manifest
 from gristmill.reporting.card import index_name
 from gristmill.reporting.health import warnings
-from gristmill.reporting.tables import published_rows
+from gristmill.reporting.tables import link_lines, passed_over_lines, published_rows
+from gristmill.reporting.terminal import Terminal
 from gristmill.stages.plan import check_space, plan
 from gristmill.stages.rehearse import rehearsed
 from gristmill.stages.vocabulary import check_tokenizer
@@ -67,6 +67,9 @@ def parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     add_request(found)
+    found.add_argument(
+        "--strict", action="store_true", help="stop when folders or globs pass files over (on_skipped: fail)"
+    )
     found.add_argument(
         "--dry-run", action="store_true", help="show inputs, sizes, disk budget, what is done; run nothing"
     )
@@ -159,13 +162,15 @@ def before_prefect(debug: bool) -> None:
 def _check(options: argparse.Namespace) -> int:
     config = _asked(options)
     if options.explain:
-        print("\n".join(explain(config)))
+        say("\n".join(explain(config)))
         return 0
     if options.config is not None and "sources" not in config.model_fields_set:
-        print(f"{options.config} names no sources: the documentation of this Python is the corpus", file=sys.stderr)
+        say(f"{options.config} names no sources: the documentation of this Python is the corpus", file=sys.stderr)
     planned = plan(config)
+    for line in [] if options.dry_run else passed_over_lines(planned.passed_over):
+        say(line, file=sys.stderr)
     if planned.removed:
-        print(_gone(planned, config), file=sys.stderr)
+        say(_gone(planned, config), file=sys.stderr)
     if options.dry_run:
         show_plan(planned, config)
     config.check_rules()
@@ -194,7 +199,8 @@ def configured(options: argparse.Namespace, further: dict[str, Any] | None = Non
 
 
 def _asked(options: argparse.Namespace) -> PrepareConfig:
-    config = configured(options, {"rehearse.tokens": options.rehearse})
+    strict = "fail" if options.strict else None
+    config = configured(options, {"rehearse.tokens": options.rehearse, "on_skipped": strict})
     config.execution.apply()  # a rehearsal lists the input
     return config.beside() if options.rebuild else rehearsed(config)
 
@@ -211,7 +217,7 @@ def _setting(text: str) -> tuple[str, Any]:
 
 def show_plan(planned: Plan, config: PrepareConfig) -> None:
     """What a run would do."""
-    console = Console()
+    console = Terminal()
     table = Table("shard", "source", "input", "MB", title=f"{config.dataset}: {len(planned.shards)} input shards")
     for shard in planned.shards[:20]:
         part = "" if shard.part is None else f" [{shard.part['start']}:{shard.part['stop']}]"
@@ -228,6 +234,8 @@ def show_plan(planned: Plan, config: PrepareConfig) -> None:
         left = "" if free is None else f", {free / 1e6:,.0f} MB free"
         console.print(f"{name:9} {place}: about {need / 1e6:,.1f} MB{left}", soft_wrap=True)
     done = ", ".join(f"{stage} {count}" for stage, count in planned.done.items())
+    for line in [*passed_over_lines(planned.passed_over), *link_lines(planned.shards)]:
+        console.print(line, soft_wrap=True)
     console.print(f"done      {done} of {len(planned.shards)} shards")
     if exists(config.destination):
         console.print(
@@ -247,7 +255,7 @@ def _show_published(made: dict[str, Any], config: PrepareConfig) -> int:
 
 def show(manifest: Manifest, config: PrepareConfig) -> None:
     """Where everything is, the published files, and three windows of what a trainer will read."""
-    console = Console()
+    console = Terminal()
     rows = published_rows(manifest)
     table = Table(title=f"{manifest.dataset}: {manifest.totals['documents']:,} documents published")
     for name in ("file", "documents", "tokens", "EOS", "bytes"):
@@ -259,10 +267,10 @@ def show(manifest: Manifest, config: PrepareConfig) -> None:
         if reasons:
             console.print(f"{what}: " + ", ".join(f"{reason} {count:,}" for reason, count in reasons.items()))
     for warning in warnings(manifest):
-        console.print(f"warning: {warning}", style="yellow", markup=False)
+        console.print(f"warning: {warning}", style="yellow")
     left_out = [shard for shard in manifest.source_shards if shard.error]
     for shard in left_out:
-        console.print(f"left out: {shard.error}", style="yellow", markup=False)
+        console.print(f"left out: {shard.error}", style="yellow")
     splits = {file.split for file in manifest.files}
     if "val" not in splits and config.split.kind() != "none":
         console.print(
@@ -272,7 +280,7 @@ def show(manifest: Manifest, config: PrepareConfig) -> None:
         console.print("every document fell in the validation part; lower split.fraction", style="yellow")
     for number, text in enumerate(windows(config.destination, manifest), 1):
         console.print(f"\nwindow {number}", style="bold")
-        console.print(text, markup=False, highlight=False)
+        console.print(text, highlight=False)
     output = places.at(config.destination)
     console.print(f"\ndata set  {output.uri}", highlight=False)
     console.print(f"manifest  {output.where(MANIFEST)}  (sha256 {manifest.sha256[:16]})", highlight=False)

@@ -1,10 +1,9 @@
 """The verdict on a rehearsal, on the terminal."""
 
-from rich.console import Console
 from rich.table import Table
 
 from gristmill.config import PrepareConfig
-from gristmill.reporting.tables import printable
+from gristmill.reporting.terminal import Terminal
 from gristmill.stages.rehearse import verdicts_of
 from gristmill.types import Manifest
 
@@ -16,13 +15,13 @@ def show_rehearsal(manifest: Manifest, hours: list[str], config: PrepareConfig) 
     on time, which only a run that did something has."""
     found = verdicts_of(manifest, config)
     assert found is not None, "every rehearsal publishes its verdict"
-    console = Console()
+    console = Terminal()
     table = Table(title="rehearsal")
     for name in found.rows[0]:
         table.add_column(name)
     for row in found.rows:
-        table.add_row(*(printable(str(value)) for value in row.values()), style=STYLES[str(row["verdict"])])
+        table.add_row(*(str(value) for value in row.values()), style=STYLES[str(row["verdict"])])
     console.print()
     console.print(table)
     for line in [*found.projections, *hours]:
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        console.print(line, highlight=False, soft_wrap=True)

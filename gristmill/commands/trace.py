@@ -2,11 +2,10 @@
 
 import argparse
 
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from gristmill.commands import failing_clearly
+from gristmill.reporting.terminal import Terminal
 from gristmill.trace import Trace, trace
 
 SHOWN = 2000
@@ -33,7 +32,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _show(traces: list[Trace]) -> int:
-    console = Console()
+    console = Terminal()
     for found in traces:
         lines = [found.id, f"of {found.source}, {found.input}: {found.fate}", *found.notes]
         _say(console, lines)
@@ -46,14 +45,14 @@ def _show(traces: list[Trace]) -> int:
             _say(console, [f"it repeats {found.kept_id}"])
             texts.add_column("kept document")
             cells.append(found.kept_text[:SHOWN])
-        texts.add_row(*map(Text, cells))
+        texts.add_row(*cells)
         console.print(texts)
     return 0
 
 
-def _say(console: Console, lines: list[str]) -> None:
+def _say(console: Terminal, lines: list[str]) -> None:
     """Whole lines as they are: ids and reasons may hold brackets, and are searched for."""
-    console.print("\n".join(lines), markup=False, highlight=False, emoji=False, soft_wrap=True)
+    console.print("\n".join(lines), highlight=False, soft_wrap=True)
 
 
 def _steps(found: Trace) -> Table:
@@ -62,5 +61,5 @@ def _steps(found: Trace) -> Table:
         change = f"{step.characters_before:,}"
         if step.characters_after != step.characters_before:
             change += f" -> {step.characters_after:,}"
-        steps.add_row(step.rule, change, Text(step.reason))
+        steps.add_row(step.rule, change, step.reason)
     return steps

@@ -4,13 +4,13 @@ import argparse
 import sys
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
 from gristmill import ledger
 from gristmill.commands import failing_clearly
 from gristmill.commands.prepare import Command, add_request, before_prefect, configured
 from gristmill.config import PrepareConfig
+from gristmill.reporting.terminal import Terminal
 from gristmill.stages.plan import check_space, plan
 from gristmill.stages.publish_tokenizer import check_trained
 
@@ -67,12 +67,12 @@ def _check(config: PrepareConfig) -> int:
 
 def show(report: dict[str, Any], _: PrepareConfig) -> int:
     """What the tokenizer does, by source and by language, and where it is."""
-    console = Console()
+    console = Terminal()
     title = f"{report['name']}: {report['vocab_size']:,} ids, end of text {report['eot_id']}"
     console.print(_table("source", report["sources"], title))
     console.print(_table("language", report["languages"], "sampled documents by language (ISO 639; und: not sure)"))
     for warning in report["warnings"]:
-        console.print(f"warning: {warning}", style="yellow", markup=False)
+        console.print(f"warning: {warning}", style="yellow")
     console.print(f"tokenizer {report['folder']}  (sha256 {report['sha256'][:16]})", highlight=False)
     return 0
 

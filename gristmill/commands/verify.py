@@ -4,7 +4,7 @@ import argparse
 import sys
 
 from gristmill import against, config_file, copies
-from gristmill.commands import failing_clearly
+from gristmill.commands import failing_clearly, say
 from gristmill.errors import ConfigError
 from gristmill.stages.verify import Verified, verify, verify_bin
 
@@ -78,8 +78,8 @@ def _verify(options: argparse.Namespace) -> int:
 def _show(found: Verified, place: str, differences: list[str]) -> int:
     problems = [*found.problems, *differences]
     for problem in problems:
-        print(f"error: {problem}", file=sys.stderr)
+        say(f"error: {problem}", file=sys.stderr)
     verdict = f"{len(problems)} problems" if problems else "all as recorded"
     counts = f"{found.files} files, {found.documents:,} documents, {found.tokens:,} ids, {found.bytes:,} bytes"
-    print(f"{place}: {counts}: {verdict}")
+    say(f"{place}: {counts}: {verdict}")
     return 1 if problems else 0

@@ -5,11 +5,11 @@ import threading
 import time
 from typing import Self
 
-from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
 from gristmill.reporting.tables import Row
+from gristmill.reporting.terminal import Terminal
 
 LINE_SECONDS = 10.0
 """Where there is no terminal, at most one line in this time, and one at the end of every stage."""
@@ -77,7 +77,7 @@ class Board:
         self._stages: dict[str, _Stage] = {}
         self._lock = threading.Lock()
         self._said = time.monotonic()
-        self._console = Console(stderr=True)
+        self._console = Terminal(stderr=True)
         self._live = Live(console=self._console, get_renderable=self._table, refresh_per_second=4)
 
     def __enter__(self) -> Self:
@@ -89,7 +89,7 @@ class Board:
         if self._console.is_terminal:
             self._live.stop()
         elif kind is None and self._stages:  # a run that failed ends with the one line that says why
-            Console(stderr=True, width=LINE_WIDTH).print(self._table())
+            Terminal(stderr=True, width=LINE_WIDTH).print(self._table())
 
     def begin(self, stage: str, total: int) -> None:
         """A stage with ``total`` units of work starts."""

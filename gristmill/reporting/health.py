@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from gristmill.reporting.tables import Row, rule_rows
+from gristmill.reporting.tables import Row, link_lines, passed_over_lines, rule_rows
 from gristmill.types import Manifest
 
 LEAST_KEPT = 0.2
@@ -55,15 +55,15 @@ def judged_rows(manifest: Manifest) -> list[Row]:
 
 
 def warnings(manifest: Manifest) -> list[str]:
-    """A line for each rule that takes more than a rule of its kind should, for ids that were not as proven, and for a
-    source that outweighs all others of a mixture."""
+    """A line for each rule that takes more than a rule of its kind should, for ids that were not as proven, for a
+    source that outweighs all others of a mixture, for files that were passed over, and for links out of a folder."""
     found = [f"{row['source']}: {row['rule']} {row['warning']}" for row in health_rows(manifest) if row["warning"]]
     if manifest.tokenizer.documents_different:
         found.append(
             f"tokenizer: {manifest.tokenizer.fast_path} and the reference differ on "
             f"{manifest.tokenizer.documents_different:,} documents compared; the reference encoded their shards"
         )
-    return [*found, *dominant(manifest)]
+    return [*found, *dominant(manifest), *passed_over_lines(manifest.passed_over), *link_lines(manifest.source_shards)]
 
 
 def dominant(manifest: Manifest) -> list[str]:

@@ -31,6 +31,7 @@ from gristmill.reporting.tables import (
     input_rows,
     loss_rows,
     mix_rows,
+    passed_over_rows,
     printable,
     published_rows,
     repetitions,
@@ -127,6 +128,7 @@ def _sections(manifest: Manifest, figures: Figures, rejected: list[Row], quarant
         _packing(figures),
         _files(manifest),
         _cut("inputs", "Input shards", input_rows(manifest), "manifest.json"),
+        _cut("passed-over", "Files passed over", passed_over_rows(manifest.passed_over), "manifest.json"),
         _cut("quarantine", "Quarantine", quarantined, "report/quarantine/"),
         _generations(manifest),
     ]

@@ -7,6 +7,7 @@ from gristmill.reporting.tables import (
     loss_rows,
     markdown,
     mix_rows,
+    passed_over_rows,
     published_rows,
     repetitions,
     source_rows,
@@ -51,6 +52,7 @@ def summary(manifest: Manifest) -> str:
         "Tokens lost are estimated from the characters removed and the tokens per character of what was kept.",
         "",
         *_left_out(manifest),
+        *_passed_over(manifest),
         "## Input shards",
         "",
         markdown(input_rows(manifest)[:MOST_ROWS]),
@@ -73,6 +75,11 @@ def _left_out(manifest: Manifest) -> list[str]:
     """By name, however many other shards there are."""
     lines = [f"- {escape(shard.uri)}: {escape(shard.error)}" for shard in manifest.source_shards if shard.error]
     return ["## Input shards that were left out", "", *lines, ""] if lines else []
+
+
+def _passed_over(manifest: Manifest) -> list[str]:
+    rows = passed_over_rows(manifest.passed_over)
+    return ["## Files passed over", "", markdown(rows[:MOST_ROWS]), ""] if rows else []
 
 
 def _eot_sides(manifest: Manifest) -> str:

@@ -1,13 +1,18 @@
 """Rows for people: of published files, input shards, sources, rules. Strings in them are as the data has them; whoever
 shows a row makes it harmless: ``escaped`` for the pages of the server, ``markdown``, the template of the report."""
 
-from gristmill.types import Manifest, StageReport
+from collections.abc import Sequence
+
+from gristmill.types import Manifest, PassedOver, ShardRef, SourceShard, StageReport
 
 Row = dict[str, object]
 
 SPECIAL = str.maketrans({mark: f"&#{ord(mark)};" for mark in "&<>`|[]*\\!#"} | {"\n": " ", "\r": " "})
 MIXED = ("train_documents", "train_characters", "train_tokens", "target_tokens")
 """Counts of a mixed source that are shown as shares of all sources."""
+
+SHOWN = 3
+"""Names in a line about many files."""
 
 LONGEST = 200
 LONGEST_CELL = 1000
@@ -75,7 +80,7 @@ def input_rows(manifest: Manifest) -> list[Row]:
         {
             "shard": shard.index,
             "source": shard.source,
-            "input": _place(shard.uri, shard.part),
+            "input": _place(f"{shard.uri} -> {shard.link}" if shard.link else shard.uri, shard.part),
             "documents": shard.documents,
             "kept": shard.kept,
             "tokens": shard.tokens,
@@ -85,6 +90,48 @@ def input_rows(manifest: Manifest) -> list[Row]:
         }
         for shard in manifest.source_shards
     ]
+
+
+def passed_over_rows(passed: Sequence[PassedOver]) -> list[Row]:
+    """One row a source, reason and suffix of files that were not read."""
+    return [
+        {
+            "source": row.source,
+            "reason": row.reason,
+            "suffix": row.suffix or "none",
+            "files": row.files,
+            "examples": ", ".join(row.examples),
+        }
+        for row in passed
+    ]
+
+
+def passed_over_lines(passed: Sequence[PassedOver]) -> list[str]:
+    """One line a source: how many files were not read, by reason and suffix, and the names of some."""
+    return [
+        _passed_over(name, [row for row in passed if row.source == name]) for name in {row.source: 0 for row in passed}
+    ]
+
+
+def _passed_over(source: str, rows: list[PassedOver]) -> str:
+    total = sum(row.files for row in rows)
+    reasons: dict[str, list[str]] = {}
+    for row in rows:
+        reasons.setdefault(row.reason, []).append(f"{row.suffix or 'no suffix'} {row.files:,}")
+    named = ", ".join(f"{reason} ({', '.join(counts)})" for reason, counts in reasons.items())
+    examples = [name for row in rows for name in row.examples]
+    shown = ", ".join(examples[:SHOWN]) + (", ..." if total > SHOWN else "")
+    return f"{source}: {total:,} file{'s' * (total != 1)} passed over: {named}: {shown}"
+
+
+def link_lines(shards: Sequence[ShardRef | SourceShard]) -> list[str]:
+    """A line of how many files are read through links out of their folders; none where there are none."""
+    links = {shard.uri: shard.link for shard in shards if shard.link}
+    if not links:
+        return []
+    shown = ", ".join(f"{uri} -> {target}" for uri, target in [*links.items()][:SHOWN])
+    more = ", ..." if len(links) > SHOWN else ""
+    return [f"{len(links):,} input files are links that lead out of their folder: {shown}{more}"]
 
 
 def source_rows(manifest: Manifest) -> list[Row]:

@@ -4,7 +4,6 @@ that are not read here.
 The library takes more than a second to load, so it is imported where it is first needed.
 """
 
-import logging
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ import yaml
 
 from gristmill.errors import ConfigError, InputError, StorageError
 from gristmill.sources import _listing
+from gristmill.sources._found import Links, Passed
 from gristmill.sources._limits import Limits
 from gristmill.sources._names import base_name, kind_of
 from gristmill.sources._remote import hub_failures
@@ -25,6 +25,7 @@ from gristmill.types import Value
 
 HUB = "hf://datasets/"
 MAIN = "main"
+UNUSED = "in no split"
 DEFAULT = "default"
 """Name of the only configuration of a data set that defines none."""
 
@@ -37,8 +38,6 @@ _ROWS = re.compile(r"\.(jsonl|ndjson|parquet)(\.|$)", re.IGNORECASE)
 _MAYBE_ARRAY = re.compile(r"\.json(\.|$)", re.IGNORECASE)
 _ADVICE = re.compile("Example of usage|with any supported extension")
 _MAGIC = ("*", "?", "[", "::")
-
-logger = logging.getLogger(__name__)
 
 
 class Choice(Value, frozen=True, kw_only=True):
@@ -56,6 +55,9 @@ class Listed(Value, frozen=True, kw_only=True):
 
     files: list[str]
     """Paths or URIs in the order in which the library reads them."""
+    unused: dict[str, Passed]
+    """Files that look like data and are in no split: the library leaves out names with upper-case suffixes, ``::`` or
+    line breaks, and every format but the most frequent, without a word."""
     readable: bool
     """Whether they are parquet or JSON Lines and hold the rows just as the data set means them."""
 
@@ -106,23 +108,33 @@ def listed(choice: Choice) -> Listed:
     splits = {str(name): list(files) for name, files in builder.config.data_files.items()}
     if choice.split not in splits:
         raise InputError(f"{choice.root}: no split {choice.split!r}; there are: {', '.join(splits)}")
-    if builder.config.name == DEFAULT and choice.data_files is None:
-        _warn_of_unused(choice.root, {_as_written(file, choice.root) for files in splits.values() for file in files})
+    used = {_as_written(file, choice.root) for files in splits.values() for file in files}
+    whole = builder.config.name == DEFAULT and choice.data_files is None
     files = [_as_written(file, choice.root) for file in splits[choice.split]]
-    return Listed(files=files, readable=_is_readable(builder, files))
+    return Listed(
+        files=files, unused=_unused(choice.root, used) if whole else {}, readable=_is_readable(builder, files)
+    )
 
 
-def _warn_of_unused(root: str, used: set[str]) -> None:
-    """Name the files that look like data and are in no split: the library leaves out names with upper-case suffixes,
-    ``::`` or line breaks, and every format but the most frequent, without a word."""
+def _unused(root: str, used: set[str]) -> dict[str, Passed]:
     try:
-        found = [file.uri for file in _listing.files([root])]
+        there = _listing.files([root], follow=True)
     except InputError:
-        return  # nothing here that could be read
-    unused = [uri for uri in found if uri not in used and _ROWS.search(uri)]
-    if unused:
-        names = ", ".join(repr(base_name(uri)) for uri in unused[:3])
-        logger.warning("%s: %d data files are in no split and will not be read: %s", root, len(unused), names)
+        return {}  # nothing here that could be read
+    names = [*(file.uri for file in there.found), *there.passed]
+    return {uri: Passed(below=uri.removeprefix(f"{root}/"), reason=UNUSED) for uri in names if _is_unused(uri, used)}
+
+
+def _is_unused(uri: str, used: set[str]) -> bool:
+    return uri not in used and _ROWS.search(uri) is not None
+
+
+def links(root: str, *, follow: bool) -> Links:
+    """What the links in a data set's folder may lead to. In the hub's cache the files of a commit are links into the
+    folder of the data set."""
+    folder = Path(root).resolve()
+    cached = folder.parent.name == "snapshots" and (folder.parents[1] / "blobs").is_dir()
+    return Links(roots=[str(folder.parents[1] if cached else folder)], follow=follow)
 
 
 def stream_count(choice: Choice) -> int:

@@ -1,6 +1,6 @@
 """What the sources of rows share: which keys of a row are the document, and what a file may cost."""
 
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -18,6 +18,12 @@ class KeyedSource(Source):
     source_key: str | None = Field(None, description="Key whose value names the source; default: this source's name.")
     columns: list[str] = Field([], description="Further keys to carry along, as text.")
     limits: Limits = Field(Limits(), description="What one file may cost before it, or a document of it, is refused.")
+
+    links: Literal["refuse", "follow"] = Field(
+        "refuse",
+        description="What a link does that leads out of the input folder: stop the run, or be read; the manifest names "
+        "the file that it leads to.",
+    )
 
     @field_validator("text_key", "id_key", "source_key", "columns")
     @classmethod

@@ -9,28 +9,58 @@ from pathlib import Path
 
 from gristmill.errors import GristmillError, InputError, StorageError
 from gristmill.sources import _remote
-from gristmill.sources._found import Found, Glob, nothing_at, nothing_usable, passed_over, wrong_kind
-from gristmill.sources._names import is_hidden, kind_of
+from gristmill.sources._found import (
+    Found,
+    Glob,
+    Links,
+    Listed,
+    Passed,
+    is_empty,
+    nothing_at,
+    nothing_usable,
+    wrong_kind,
+)
+from gristmill.sources._names import UNKNOWN, is_hidden, kind_of, reason_against
 from gristmill.sources._streams import Raw
 from gristmill.storage import local
-from gristmill.types import ShardRef
+from gristmill.types import DANGLING, ShardRef, Value
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
-_REFUSED = (errno.EACCES, errno.EPERM, errno.ELOOP, *_ABSENT)
+_LOCAL = ("file://", "local://")
+_ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP)
+_REFUSED = (errno.EACCES, errno.EPERM, *_ABSENT)
 
 
-def files(paths: Sequence[str]) -> list[Found]:
+def files(paths: Sequence[str], *, follow: bool = False) -> Listed:
     """Every file that the paths name, sorted by the bytes of its path, each file once whatever names it goes by.
 
-    A path that exists is taken literally, wildcards or not; folders are read with all their subfolders. Raises
-    ``InputError`` for a path that leads to nothing usable.
+    A path that exists is taken literally, wildcards or not; folders are read with all their subfolders. Links that lead
+    out of the folders are read with ``follow``. Raises ``InputError`` for one without, and for a path that leads to
+    nothing usable.
     """
-    found = [file for path in paths for file in (_remote.listed(path) if is_remote(path) else _on_disk(path))]
+    bases = [_glob(path).base or "." for path in paths if not is_remote(path)]
+    links = Links(roots=[os.path.realpath(base) for base in bases], follow=follow)
+    listed = [_remote.listed(path, links) if is_remote(path) else _on_disk(path, links) for path in paths]
     once: dict[str, Found] = {}
-    for file in sorted(found, key=lambda file: file.uri.encode()):
+    for file in sorted((file for part in listed for file in part.found), key=lambda file: file.uri.encode()):
         once.setdefault(file.same, file)
-    return list(once.values())
+    passed = {uri: entry for part in listed for uri, entry in part.passed.items()}
+    for part in listed:
+        for file in part.found:
+            passed.pop(file.uri, None)  # one path passes it over, another names it
+    return Listed(found=list(once.values()), passed=passed)
+
+
+def reaches(path: str, folder: str) -> bool:
+    """Whether ``files`` looks into a folder, which need not exist, when it is given this path."""
+    glob = _glob(path)
+    base, target = glob.base.rstrip("/"), folder.rstrip("/")
+    if not is_remote(path) and not is_remote(folder):
+        base, target = os.path.realpath(base or "."), os.path.realpath(_local(folder))
+    below = target.removeprefix(base.rstrip("/") + "/")
+    if base == target or below == target:
+        return base == target
+    return not any(map(is_hidden, below.split("/"))) and glob.enters(below)
 
 
 def measured(uri: str) -> Found:
@@ -39,7 +69,7 @@ def measured(uri: str) -> Found:
         return _remote.measured(uri)
     status = _status(uri)
     if status is None:
-        raise nothing_at(uri)
+        raise InputError(_nowhere(uri)) if os.path.lexists(uri) else nothing_at(uri)
     return _found(uri, status)
 
 
@@ -67,77 +97,128 @@ def check_unchanged(shard: ShardRef) -> None:
 
 def is_remote(path: str) -> bool:
     """Whether a path is a URI; ``file://`` is local, and so is whatever exists on disk under that very name."""
-    return bool(_SCHEME.match(path)) and not path.startswith("file://") and not os.path.lexists(path)
+    return bool(_SCHEME.match(path)) and not path.startswith(_LOCAL) and not os.path.lexists(path)
 
 
-def _on_disk(path: str) -> list[Found]:
-    path = str(local(path)) if path.startswith("file://") else path
+def _local(path: str) -> str:
+    return str(local(f"file://{path.partition('://')[2]}")) if path.startswith(_LOCAL) else path
+
+
+def _glob(path: str) -> Glob:
+    """A folder stands for all that is in it."""
+    path = _local(path)
+    glob = Glob(base=path, parts=[]) if os.path.lexists(path) else Glob.parse(path)
+    return glob if glob.parts else Glob(base=glob.base.rstrip("/"), parts=["**"])
+
+
+def _on_disk(path: str, links: Links) -> Listed:
+    path = _local(path)
     status = _status(path)
-    if status is None:
-        glob = Glob.parse(path)
-        if not glob.parts:
-            raise nothing_at(path)
-        return _below(glob, path)
-    if stat.S_ISDIR(status.st_mode):
-        return _below(Glob(base=path.rstrip("/"), parts=["**"]), path)
+    if status is None and os.path.lexists(path):
+        if kind_of(path) is None:
+            raise InputError(_nowhere(path))
+        return Listed(found=[_dangling(path)])
+    if status is None and not Glob.parse(path).parts:
+        raise nothing_at(path)
+    if status is None or stat.S_ISDIR(status.st_mode):
+        return _below(path, links)
     if not stat.S_ISREG(status.st_mode):
         raise InputError(f"{path}: not a regular file")
     if kind_of(path) is None:
         raise wrong_kind(path)
-    return [_found(path, status)]
+    return Listed(found=[_found(path, status)])
 
 
-def _below(glob: Glob, path: str) -> list[Found]:
-    """The files that a glob picks below its base."""
+def _below(path: str, links: Links) -> Listed:
+    """The files that a folder or glob picks, and those that it passes over."""
+    glob = _glob(path)
     prefix = f"{glob.base}/" if glob.base or path.startswith("/") else ""
     found: list[Found] = []
-    others: list[str] = []
-    for below in _walk(prefix or "./", glob.depth):
-        if not glob.matches(below):
-            continue
-        if passed_over(below):
-            others.append(below)
-            continue
-        status = _status(prefix + below)
-        if status is None:
-            raise InputError(f"{prefix}{below}: a link that leads nowhere; repair or remove it")
-        if stat.S_ISREG(status.st_mode):
-            found.append(_found(prefix + below, status))
+    passed: dict[str, Passed] = {}
+    for entry in _walk(prefix or "./", glob, links):
+        uri = prefix + entry.below
+        reason = reason_against(entry.below)
+        status = _status(uri) if reason in ("", UNKNOWN) else None
+        if reason in ("", UNKNOWN):
+            reason = _reason(uri, reason, status)
+        if reason:
+            passed[uri] = Passed(below=entry.below, reason=reason)
+        elif status is None:
+            found.append(_dangling(uri))
+        else:
+            found.append(_found(uri, status, links.outside(uri) if entry.linked else ""))
     if not found:
-        raise nothing_usable(path, others)
-    return found
+        raise nothing_usable(path, passed.values())
+    return Listed(found=found, passed=passed)
 
 
-def _walk(root: str, depth: int | None) -> Iterator[str]:
-    """Paths of the files below ``root`` in the order of their bytes. Hidden folders are not entered, and none twice:
+def _reason(uri: str, reason: str, status: os.stat_result | None) -> str:
+    """Why a file is passed over, now that more is known than its name; empty where it is read."""
+    if status is None:
+        return DANGLING if reason else ""
+    if not stat.S_ISREG(status.st_mode):
+        return "not a regular file"
+    return reason or ("empty" if is_empty(uri, status.st_size) else "")
+
+
+class _Entry(Value, frozen=True, kw_only=True):
+    """What a walk meets."""
+
+    below: str
+    """Its path below the folder where the walk began; that of a folder ends with a slash."""
+    linked: bool
+    """Whether it is a link, or there is one on the way to it."""
+
+
+def _walk(root: str, glob: Glob, links: Links) -> Iterator[_Entry]:
+    """The files below ``root`` that a glob means, in the order of the bytes of their paths. No folder is entered twice:
     links may run in circles."""
-    waiting = [""]
+    waiting = [_Entry(below="", linked=False)]
     entered: set[str] = set()
     while waiting:
-        below = waiting.pop()
-        if below and not below.endswith("/"):
-            yield below
+        entry = waiting.pop()
+        if entry.below and not entry.below.endswith("/"):
+            if glob.matches(entry.below):
+                yield entry
             continue
-        status = _status(root + below)
+        if entry.below and not glob.enters(entry.below):
+            continue
+        if is_hidden(entry.below.rstrip("/").rpartition("/")[2]):
+            yield from (found for found in _in_hidden(root, entry) if glob.matches(found.below))
+            continue
+        status = _status(root + entry.below)
         if status is None or _inode(status) in entered:
             continue
         entered.add(_inode(status))
-        if depth is None or below.count("/") < depth:
-            waiting += sorted((below + name for name in _entries(root + below)), key=str.encode, reverse=True)
+        if entry.linked:
+            links.outside(root + entry.below)
+        waiting += sorted(_entries(root, entry), key=lambda found: os.fsencode(found.below), reverse=True)
 
 
-def _entries(folder: str) -> list[str]:
-    """Names in a folder, those of folders with a slash at the end, without hidden folders."""
+def _in_hidden(root: str, folder: _Entry) -> Iterator[_Entry]:
+    """What is in a hidden folder, only to be counted: it may be unreadable, and have names that are not UTF-8. A link
+    to a folder counts as one file."""
+    if folder.linked:
+        yield _Entry(below=folder.below.rstrip("/"), linked=True)
+        return
+    for path, _, names in os.walk(root + folder.below):
+        for name in names:
+            below = os.fsencode(os.path.join(path, name).removeprefix(root)).decode("utf-8", "replace")  # noqa: PTH118
+            yield _Entry(below=below, linked=False)
+
+
+def _entries(root: str, folder: _Entry) -> list[_Entry]:
+    """What is in a folder."""
+    path = root + folder.below
     try:
-        with os.scandir(folder) as entries:
-            names = [f"{entry.name}/" if _is_folder(entry) else entry.name for entry in entries]
+        with os.scandir(path) as entries:
+            names = [(f"{entry.name}/" if _is_folder(entry) else entry.name, entry.is_symlink()) for entry in entries]
     except OSError as error:
-        raise _error(folder, error) from error
-    wanted = [name for name in names if not (name.endswith("/") and is_hidden(name))]
-    for name in wanted:
-        if os.fsencode(name) != name.encode("utf-8", "replace"):
-            raise InputError(f"{folder}: the name {os.fsencode(name)!r} is not UTF-8; rename it")
-    return wanted
+        raise _error(path, error) from error
+    for name, _ in names:
+        if os.fsencode(name) != name.encode("utf-8", "replace") and not (name.endswith("/") and is_hidden(name)):
+            raise InputError(f"{path}: the name {os.fsencode(name)!r} is not UTF-8; rename it")
+    return [_Entry(below=folder.below + name, linked=folder.linked or is_link) for name, is_link in names]
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
@@ -145,13 +226,21 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return entry.is_dir()
     except OSError as error:
         if error.errno == errno.ELOOP:
-            return False  # a link to itself; told later, should its name be that of an input
+            return False  # a link to itself; it is named later, should its name be that of an input
         raise
 
 
-def _found(path: str, status: os.stat_result) -> Found:
+def _dangling(path: str) -> Found:
+    return Found(uri=path, size=0, identity=DANGLING, same=path)
+
+
+def _nowhere(path: str) -> str:
+    return f"{path}: a {DANGLING}; repair or remove it"
+
+
+def _found(path: str, status: os.stat_result, link: str = "") -> Found:
     identity = f"{status.st_size}:{status.st_mtime_ns}"
-    return Found(uri=path, size=status.st_size, identity=identity, same=_inode(status))
+    return Found(uri=path, size=status.st_size, identity=identity, same=_inode(status), link=link)
 
 
 def _inode(status: os.stat_result) -> str:
@@ -169,6 +258,8 @@ def _status(path: str) -> os.stat_result | None:
 
 
 def _error(path: str, error: OSError) -> GristmillError:
+    if error.errno in _ABSENT and os.path.lexists(path):
+        return InputError(_nowhere(path))
     if error.errno in _REFUSED:
         return InputError(f"{path}: cannot be read: {error.strerror}")
     return StorageError(f"{path}: {error.strerror}")

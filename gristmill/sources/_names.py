@@ -44,6 +44,51 @@ def kind_of(uri: str) -> Kind | None:
     return KINDS.get("." + stem.rpartition(".")[2]) if "." in stem else None
 
 
+MARKERS = ("_SUCCESS", "_FAILURE", "_committed_", "_started_", "_metadata", "_common_metadata")
+"""How files begin that programs leave beside data; they hold no documents."""
+
+UNFINISHED = (
+    ".tmp",
+    ".temp",
+    ".part",
+    ".partial",
+    ".incomplete",
+    ".inprogress",
+    ".crdownload",
+    ".download",
+    "._copying_",
+)
+"""How the name of a file ends that a program is writing, or was when it stopped."""
+
+UNKNOWN = "unknown suffix"
+
+_LONGEST_SUFFIX = 16
+
+
+def suffix_of(name: str) -> str:
+    """``.csv`` or ``.csv.gz``, in small letters; empty where the name has none."""
+    rest, found = base_name(name).lower(), ""
+    while rest.endswith(COMPRESSED):
+        rest, _, last = rest.rpartition(".")
+        found = f".{last}{found}"
+    stem, _, last = rest.rpartition(".")
+    return f".{last}{found}" if stem.strip("._") and last.isalnum() and len(last) <= _LONGEST_SUFFIX else found
+
+
+def reason_against(below: str) -> str:
+    """Why a folder scan leaves out the file at this path below the folder; empty where its name gives no reason."""
+    *folders, name = below.split("/")
+    if name.startswith(MARKERS):
+        return "success marker"
+    if name.lower().endswith(UNFINISHED) or "_temporary" in folders:
+        return "unfinished"
+    if any(map(is_hidden, (*folders, name))):
+        return "hidden"
+    if kind_of(name) is None:
+        return UNKNOWN
+    return ""
+
+
 def is_hidden(name: str) -> bool:
     """Markers and working files of other programs (``_SUCCESS``, ``.part-0.crc``, ``_temporary/``): not data."""
     return name.startswith((".", "_"))

@@ -12,15 +12,26 @@ import fsspec
 
 from gristmill import s3_client
 from gristmill.errors import ConfigError, GristmillError, InputError, StorageError
-from gristmill.sources._found import Found, Glob, nothing_at, nothing_usable, passed_over, wrong_kind
-from gristmill.sources._names import kind_of
+from gristmill.sources._found import (
+    Found,
+    Glob,
+    Links,
+    Listed,
+    Passed,
+    is_empty,
+    leads_out,
+    nothing_at,
+    nothing_usable,
+    wrong_kind,
+)
+from gristmill.sources._names import kind_of, reason_against
 from gristmill.sources._streams import Raw
 
 _CONTENT_MARKS = ("ETag", "etag", "VersionId", "version_id", "blob_id", "sha256", "md5")
 _TIME_MARKS = ("LastModified", "last_modified", "Last-Modified", "mtime", "updated", "created")
 
 
-def listed(uri: str) -> list[Found]:
+def listed(uri: str, links: Links) -> Listed:
     """The files that a URI of a file, a folder or a glob names; raises ``InputError`` when there are none."""
     with _translated(uri):
         store = _store(uri)
@@ -31,25 +42,46 @@ def listed(uri: str) -> list[Found]:
     if info is not None and info["type"] == "file":
         if kind_of(uri) is None:
             raise wrong_kind(uri)
-        return [_found(uri, info)]
+        return Listed(found=[_found(uri, info)])
     glob = Glob.parse(uri)
     if info is not None:
         glob = Glob(base=uri.rstrip("/"), parts=["**"])
     elif not glob.parts:
         raise nothing_at(uri)
-    return _below(store, glob, uri)
+    return _below(store, glob, uri, links)
 
 
-def _below(store: Any, glob: Glob, uri: str) -> list[Found]:
+def _below(store: Any, glob: Glob, uri: str, links: Links) -> Listed:
     with _translated(uri):
         root = _key(store, glob.base).rstrip("/")
         entries = store.find(_key(store, glob.base), detail=True)
-    files = {key[len(root) :].lstrip("/"): info for key, info in entries.items() if not key.endswith("/")}
-    matching = [below for below in sorted(files) if glob.matches(below)]
-    found = [_found(f"{glob.base}/{below}", files[below]) for below in matching if not passed_over(below)]
+    found: list[Found] = []
+    passed: dict[str, Passed] = {}
+    for key, info in sorted(entries.items()):
+        below = key[len(root) :].lstrip("/")
+        if key.endswith("/") or not glob.matches(below):
+            continue
+        file = _found(f"{glob.base}/{below}", info)
+        if reason := _reason(below, info, links):
+            passed[file.uri] = Passed(below=below, reason=reason)
+        else:
+            found.append(file)
     if not found:
-        raise nothing_usable(uri, matching)
-    return found
+        raise nothing_usable(uri, passed.values())
+    return Listed(found=found, passed=passed)
+
+
+def _reason(below: str, info: dict[str, Any], links: Links) -> str:
+    """Why a file is passed over; empty where it is read. Where a link on a server leads to cannot be seen from here."""
+    if reason := reason_against(below):
+        return reason
+    if info["type"] == "link" or info.get("islink"):
+        if not links.follow:
+            raise leads_out(below, info.get("destination") or "a place on the server")
+        return ""
+    if info["type"] != "file":
+        return "not a regular file"
+    return "empty" if is_empty(below, info.get("size", 1)) else ""
 
 
 def measured(uri: str) -> Found:

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import pyarrow as pa
+from msgspec import field
 from msgspec.structs import replace
 from pydantic import Field
 
 from gristmill.cleaning.base import Cleaner
 from gristmill.plugins import Plugin, Room
 from gristmill.sources._sampling import Allowance, sampled, shared_out
-from gristmill.types import ShardRef, Value
+from gristmill.types import PassedOver, ShardRef, Value
 
 Genre = Literal["web", "book", "code", "forum", "wiki"]
 """Kinds of text; each cleaner says in ``genres`` which of its values a genre changes."""
@@ -42,10 +43,17 @@ class Chunk(Value, frozen=True, kw_only=True):
     """Usable documents that were read and left out: not sampled, or past a limit."""
 
 
+class Inputs(Value, frozen=True, kw_only=True):
+    """What a source gives, in document order, and the files that it passes over."""
+
+    shards: list[ShardRef]
+    passed_over: list[PassedOver] = field(default_factory=list)
+
+
 class Source(Plugin):
     """Base of all kinds of input. A source yields each document once, in the same order every time.
 
-    A kind implements ``shards`` and ``read``; stages call ``planned`` and ``documents``, which add what is common to
+    A kind implements ``shards`` and ``read``; stages call ``inputs`` and ``documents``, which add what is common to
     all: a sample by hash, and limits for a rehearsal.
     """
 
@@ -105,7 +113,21 @@ class Source(Plugin):
 
     def planned(self) -> list[ShardRef]:
         """The shards to read, numbered from 0; where a limit is set, only those that it needs, each with its share."""
-        return shared_out(self.shards(), documents=self.limit_documents, nbytes=self.limit_bytes)
+        return self.inputs().shards
+
+    def inputs(self) -> Inputs:
+        """``planned``, and the files that are passed over."""
+        found = self.listed()
+        needed = shared_out(found.shards, documents=self.limit_documents, nbytes=self.limit_bytes)
+        return replace(found, shards=needed)
+
+    def listed(self) -> Inputs:
+        """All shards; a source that lists folders also says which files it passes over."""
+        return Inputs(shards=self.shards())
+
+    def reaches(self, folder: str) -> bool:
+        """Whether files that appear in this folder can become input."""
+        return False
 
     def documents(self, shard: ShardRef) -> Iterator[Chunk]:
         """What ``read`` yields, without the documents that are not sampled or do not fit into the shard's share.

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator
 
 from gristmill.errors import InputError
 from gristmill.sources import _listing, _text
-from gristmill.sources._found import Found, Part, wrong_kind
+from gristmill.sources._found import Found, Part, counted, wrong_kind
 from gristmill.sources._jsonl import LineReader
 from gristmill.sources._keyed import KeyedSource
 from gristmill.sources._limits import MIB
@@ -16,7 +16,7 @@ from gristmill.sources._lines import blocks, ranged
 from gristmill.sources._names import kind_of
 from gristmill.sources._parquet import Table
 from gristmill.sources._streams import Raw, codec_of, text_of
-from gristmill.sources.base import Chunk
+from gristmill.sources.base import Chunk, Inputs
 from gristmill.types import ShardRef
 
 SHARD_BYTES = 256 * MIB
@@ -32,10 +32,11 @@ class Files(KeyedSource):
     Shards are ordered by the bytes of the file's path, then by place in the file. Kinds go by suffix, in any case:
     ``.jsonl .ndjson .json`` one object a line; ``.parquet .pq``; ``.txt .md .text`` one document a file or a piece;
     ``.html .htm`` one document a file, markup kept. Compression (gzip, zstd, bz2, xz) goes by the first bytes. In
-    folders and globs, other suffixes and names that start with ``.`` or ``_`` are passed over.
+    folders and globs, other suffixes, names that start with ``.`` or ``_``, empty files and what is no regular file are
+    passed over; the run names how many. A link must lead to a file in one of the folders.
     """
 
-    listing: ClassVar[frozenset[str]] = frozenset({"paths"})
+    listing: ClassVar[frozenset[str]] = frozenset({"paths", "links"})
 
     def identity(self) -> dict[str, Any]:
         """As of every plugin; paths in another order name the same files in the same order."""
@@ -55,8 +56,15 @@ class Files(KeyedSource):
         return paths
 
     def shards(self) -> list[ShardRef]:
-        found = [(file, part) for file in _listing.files(self.paths) for part in self._parts(file)]
-        return [
+        return self.listed().shards
+
+    def reaches(self, folder: str) -> bool:
+        return any(_listing.reaches(path, folder) for path in self.paths)
+
+    def listed(self) -> Inputs:
+        listed = _listing.files(self.paths, follow=self.links == "follow")
+        found = [(file, part) for file in listed.found for part in self._parts(file)]
+        shards = [
             ShardRef(
                 index=index,
                 source=self.label,
@@ -64,9 +72,11 @@ class Files(KeyedSource):
                 size=file.size if part is None else part.size,
                 identity=file.identity,
                 part=None if part is None else {"start": part.start, "stop": part.stop},
+                link=file.link,
             )
             for index, (file, part) in enumerate(found)
         ]
+        return Inputs(shards=shards, passed_over=counted(listed.passed.values(), self.label))
 
     def read(self, shard: ShardRef) -> Iterator[Chunk]:
         """As of every source; also raises ``InputError`` when a file on disk is not what it was when it was listed."""

@@ -3,16 +3,18 @@
 import hashlib
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import AliasChoices, Field
 
 from gristmill.errors import InputError
 from gristmill.sources import _hub, _listing
+from gristmill.sources._found import counted
 from gristmill.sources._hub import MAIN, Choice
 from gristmill.sources._keyed import KeyedSource
 from gristmill.sources._rows import MISSING, bad, dig, fault_of
-from gristmill.sources.base import BadDocument, Chunk
+from gristmill.sources.base import BadDocument, Chunk, Inputs
 from gristmill.sources.files import Files
 from gristmill.types import ShardRef
 
@@ -34,7 +36,7 @@ class HuggingFace(KeyedSource):
     """
 
     listing: ClassVar[frozenset[str]] = frozenset(
-        {"path", "config_name", "split", "revision", "first_shards", "data_files"}
+        {"path", "config_name", "split", "revision", "first_shards", "data_files", "links"}
     )
 
     path: str = Field(min_length=1, description="A folder, or org/name on the hub; a folder that exists comes first.")
@@ -52,10 +54,22 @@ class HuggingFace(KeyedSource):
     )
 
     def shards(self) -> list[ShardRef]:
+        return self.listed().shards
+
+    def reaches(self, folder: str) -> bool:
+        return Path(self.path).is_dir() and _listing.reaches(self.path, folder)
+
+    def listed(self) -> Inputs:
         choice = self._choice(_hub.pinned(self.path, self.revision))
         found = _hub.listed(choice)
+        links = _hub.links(choice.root, follow=self.links == "follow")
+        leading = {file: links.outside(file) for file in found.files if not _listing.is_remote(file)}
         refs = self._of_files(found.files) if found.readable else self._of_streams(choice, found.files)
-        return [ShardRef(index=index, source=self.label, **ref) for index, ref in enumerate(refs)]
+        shards = [
+            ShardRef(index=index, source=self.label, link=leading.get(ref["uri"], ""), **ref)
+            for index, ref in enumerate(refs)
+        ]
+        return Inputs(shards=shards, passed_over=counted(found.unused.values(), self.label))
 
     def read(self, shard: ShardRef) -> Iterator[Chunk]:
         if shard.uri.startswith(STREAMED) and shard.part is not None:

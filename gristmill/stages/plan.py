@@ -2,12 +2,14 @@
 
 from gristmill import ledger, places
 from gristmill.config import PrepareConfig
-from gristmill.errors import ConfigError, NoSpaceError
+from gristmill.errors import ConfigError, InputError, NoSpaceError
 from gristmill.formats.base import Format
 from gristmill.places import Place
+from gristmill.reporting.tables import passed_over_lines
+from gristmill.sources.base import Inputs
 from gristmill.stages import clean, fetch
 from gristmill.stages.generations import arrivals
-from gristmill.types import Plan, ShardRef
+from gristmill.types import DANGLING, Plan, ShardRef
 
 EXPANSION = {".gz": 4, ".zst": 5, ".bz2": 5, ".xz": 6, ".parquet": 3}
 """Bytes of text per byte of file; web text compresses 3 to 6 times. Anything else counts as plain."""
@@ -33,16 +35,19 @@ def plan(config: PrepareConfig) -> Plan:
 
     Raises ``InputError`` when a source has nothing to read, ``ConfigError`` when the output holds something else.
     """
+    work, output = places.at(config.execution.work), places.at(config.destination)
+    _check_apart(config, [work, output])
     found = listed(config)
-    arrived = arrivals(found, config)
+    check_listed(found, config)
+    _check_outside(found.shards, [work, output])
+    arrived = arrivals(found.shards, config)
     shards = arrived.shards
     text = expected_text(shards, config)
-    work, output = places.at(config.execution.work), places.at(config.destination)
-    _check_outside(found, [work, output])
     return Plan(
         generation=arrived.generation,
         shards=shards,
         removed=arrived.removed,
+        passed_over=found.passed_over,
         done=done(shards, config),
         text_bytes=text,
         work_bytes=int(text * _work_share(config)),
@@ -64,13 +69,41 @@ def _width(format: Format) -> float:
     return max(1.0, format.dtype(1 << 15).itemsize / 2) + len(format.masks("", iter(()))) / 2
 
 
-def listed(config: PrepareConfig) -> list[ShardRef]:
+def listed(config: PrepareConfig) -> Inputs:
     """Every shard of all sources, in global order; their numbers are those within each source."""
-    return [shard for source in config.sources for shard in source.planned()]
+    found = [source.inputs() for source in config.sources]
+    return Inputs(
+        shards=[shard for inputs in found for shard in inputs.shards],
+        passed_over=[row for inputs in found for row in inputs.passed_over],
+    )
+
+
+def check_listed(found: Inputs, config: PrepareConfig) -> None:
+    """Raises ``InputError`` for what the configuration does not let pass: a link that leads nowhere
+    (``on_bad_file: fail``), files that are passed over (``on_skipped: fail``)."""
+    broken = next((shard for shard in found.shards if shard.identity == DANGLING), None)
+    if broken is not None and config.on_bad_file == "fail":
+        raise InputError(f"{broken.uri}: a {DANGLING}; repair or remove it, or set on_bad_file: quarantine")
+    if found.passed_over and config.on_skipped == "fail":
+        raise InputError(
+            f"{'; '.join(passed_over_lines(found.passed_over))}; remove them, name what to read by a glob, or set "
+            "on_skipped: report"
+        )
+
+
+def _check_apart(config: PrepareConfig, folders: list[Place]) -> None:
+    """What a run writes must not become the input of the next one: seen before anything is written."""
+    for source in config.sources:
+        for folder in folders:
+            if source.reaches(folder.uri):
+                raise ConfigError(
+                    f"{folder.uri}, where this run writes, lies in the input of source {source.label}; put work and "
+                    "output outside of the input"
+                )
 
 
 def _check_outside(shards: list[ShardRef], folders: list[Place]) -> None:
-    """What a run writes must not become the input of the next one."""
+    """The input must not lie in what a run writes: it could be removed as a leftover, or replaced."""
     for shard in shards:
         for folder in folders:
             if places.lies_in(shard.uri, folder.uri):

@@ -32,7 +32,7 @@ def rehearsed(config: PrepareConfig) -> PrepareConfig:
     asked = config.rehearse
     if asked is None or asked.share is not None:
         return config
-    expected = expected_text(listed(config), config)
+    expected = expected_text(listed(config).shards, config)
     share = min(1.0, float(f"{asked.tokens * BYTES_PER_TOKEN / max(1, expected):.6g}"))
     sampled = {
         "sources": [source.thinned(share) for source in config.sources],

@@ -14,6 +14,7 @@ from gristmill.types import (
     Generation,
     Layout,
     Manifest,
+    PassedOver,
     Plan,
     PublishedFile,
     RuleRecord,
@@ -32,6 +33,7 @@ class Results(Value, frozen=True, kw_only=True):
     generation: int
     shards: list[ShardRef]
     removed: list[int]
+    passed_over: list[PassedOver]
     fetched: list[StageReport]
     cleaned: list[StageReport]
     signed: list[StageReport]
@@ -100,6 +102,7 @@ def manifest_of(files: list[PublishedFile], results: Results, config: PrepareCon
         files=files,
         attachments=[],
         source_shards=shards,
+        passed_over=results.passed_over,
     )
 
 
@@ -148,6 +151,7 @@ def _row(
         dropped=dict(sorted(dropped.items())),
         quarantined=read.quarantine_reasons,
         tokens=sum(piece["tokens"] for piece in own),
+        link=shard.link,
     )
 
 
@@ -168,6 +172,7 @@ def _left_out(shard: ShardRef, generation: int, reason: str) -> SourceShard:
         quarantined={},
         tokens=0,
         error=reason,
+        link=shard.link,
     )
 
 
@@ -248,6 +253,7 @@ def nothing(planned: Plan, before: Manifest) -> Manifest:
         rules=[],
         files=[],
         source_shards=[],
+        passed_over=planned.passed_over,
     )
 
 

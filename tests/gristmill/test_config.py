@@ -140,7 +140,7 @@ def test_every_setting_that_changes_bytes_is_in_the_fingerprint() -> None:
     prints = {PrepareConfig().fingerprint(), *(parse(change).fingerprint() for change in OTHER)}
     assert len(prints) == len(OTHER) + 1
     changed = {key for change in OTHER for key in change}
-    assert changed | {"execution", "output", "packing", "rehearse"} == set(PrepareConfig.model_fields)
+    assert changed | {"execution", "on_skipped", "output", "packing", "rehearse"} == set(PrepareConfig.model_fields)
 
 
 def test_a_configuration_survives_json_and_pickle(tmp_path: Path) -> None:

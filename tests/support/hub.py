@@ -2,8 +2,6 @@
 
 import hashlib
 import json
-import logging
-import logging.handlers
 import re
 import threading
 from collections.abc import Callable
@@ -15,7 +13,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pytest
 
 from gristmill.sources.base import Source
-from gristmill.types import ShardRef
+from gristmill.types import PassedOver, ShardRef
 
 _API = re.compile(r"/api/datasets/(?P<name>[^/]+/[^/]+)(/(?P<verb>revision|tree|paths-info|refs)(/(?P<rest>.*))?)?")
 _FILE = re.compile(r"/datasets/(?P<name>[^/]+/[^/]+)/resolve/(?P<revision>[^/]+)/(?P<path>.+)")
@@ -53,16 +51,9 @@ def rows_by_library(path: str, split: str) -> list[dict[str, Any]]:
     return list(datasets.load_dataset(path, split=split, streaming=True))
 
 
-def warnings(source: Source) -> list[str]:
-    """What is logged while the shards are listed."""
-    handler = logging.handlers.BufferingHandler(100)
-    logger = logging.getLogger("gristmill")
-    logger.addHandler(handler)
-    try:
-        source.shards()
-    finally:
-        logger.removeHandler(handler)
-    return [record.getMessage() for record in handler.buffer]
+def passed_over(source: Source) -> list[PassedOver]:
+    """The files that a source names and does not read."""
+    return source.inputs().passed_over
 
 
 def without_waiting(function: Callable[..., Any], *args: Any) -> Any:

@@ -14,6 +14,7 @@ from reading import read
 from gristmill.errors import InputError
 from gristmill.sources._found import Glob
 from gristmill.sources.files import Files
+from gristmill.types import DANGLING
 
 
 def put(*paths: Path) -> None:
@@ -110,7 +111,7 @@ def test_unfinished_and_foreign_files_in_folders_are_passed_over(tmp_path: Path,
         ("a.jsonl.tmp", r"accepted: \.jsonl "),
         ("absent.jsonl", r"absent\.jsonl: no such file or folder; accepted: a file, a folder or a glob of \.jsonl "),
         ("absent/*.jsonl", r"absent/\*\.jsonl: no file to read: empty"),
-        ("sub", r"sub: no file to read: passed over 4 \('a\.csv', 'b\.csv', 'c\.csv', \.\.\.\)"),
+        ("sub", r"sub: no file to read: passed over 4 \('a\.csv', 'b\.csv', 'c\.csv', \.\.\.: unknown suffix 4\)"),
         ("sub/*.csv", r"sub/\*\.csv: no file to read: passed over 4"),
         ("*.jsonl", r"/\*\* reads subfolders"),
         ("nul\x01/" + "x" * 5000, r"no such file"),
@@ -145,16 +146,172 @@ def test_links_in_circles_end(tmp_path: Path):
     (tmp_path / "b" / "back").symlink_to("../a")
     (tmp_path / "self").symlink_to("self")
     assert found(tmp_path) == [f"{tmp_path}/a/other/y.jsonl", f"{tmp_path}/a/x.jsonl"]
-    with pytest.raises(InputError, match="self: cannot be read"):
+    with pytest.raises(InputError, match="self: a link that leads nowhere"):
         found(tmp_path / "self")
 
 
-def test_a_link_to_nothing_is_an_error(tmp_path: Path):
-    """Data that is listed but gone is a loss, not a file to pass over."""
+@pytest.mark.parametrize("target", ["gone", "b.jsonl"])
+def test_a_link_to_nothing_is_an_input_that_cannot_be_read(tmp_path: Path, target: str):
+    """Data that is listed but gone is a loss, not a file to pass over: ``on_bad_file`` says what it does."""
     put(tmp_path / "a.jsonl")
-    (tmp_path / "b.jsonl").symlink_to("gone")
-    with pytest.raises(InputError, match=r"b\.jsonl: a link that leads nowhere"):
-        found(tmp_path)
+    (tmp_path / "b.jsonl").symlink_to(target)
+    (tmp_path / "README").symlink_to("gone")
+    source = Files(paths=[str(tmp_path), str(tmp_path / "b.jsonl")])
+    good, bad = source.shards()
+    assert [good.uri, bad.uri, bad.identity] == [f"{tmp_path}/a.jsonl", f"{tmp_path}/b.jsonl", DANGLING]
+    with pytest.raises(InputError, match=r"b\.jsonl: a link that leads nowhere; repair or remove it"):
+        list(source.read(bad))
+    assert passed(tmp_path) == {("link that leads nowhere", ""): ["README"]}
+
+
+def passed(*paths: object, **settings: object) -> dict[tuple[str, str], list[str]]:
+    """Files that are passed over, by reason and suffix."""
+    rows = Files(paths=[str(path) for path in paths], name="web", **settings).inputs().passed_over
+    assert all(row.files == len(row.examples) and row.source == "web" for row in rows)
+    return {(row.reason, row.suffix): row.examples for row in rows}
+
+
+def test_every_file_passed_over_is_counted_by_reason_and_suffix(tmp_path: Path):
+    """An export in CSV beside the JSON Lines was left out, exit status 0 and not a word of it."""
+    names = """a.jsonl b.jsonl.lz4 c.csv C2.CSV d.csv.gz e.jsonl.gz.1 f g._ .g.jsonl .bashrc _h.jsonl
+        .git/objects/i.jsonl sub/.cache/deep/j.csv k.jsonl.tmp l.parquet.part _temporary/0/m.jsonl
+        n.parquet.crdownload _SUCCESS sub/_committed_12 _metadata o.a-name-that-says-nothing"""
+    put(*(tmp_path / name for name in names.split()))
+    (tmp_path / "empty.jsonl").touch()
+    (tmp_path / "empty.txt").touch()
+    (tmp_path / "damaged.jsonl.gz").touch()  # not empty but cut: reading it says so
+    (tmp_path / "damaged.parquet").touch()
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    os.mkfifo(tmp_path / "pipe")
+    assert found(tmp_path) == [f"{tmp_path}/{name}" for name in ("a.jsonl", "damaged.jsonl.gz", "damaged.parquet")]
+    assert passed(tmp_path) == {
+        ("unknown suffix", ".lz4"): ["b.jsonl.lz4"],
+        ("unknown suffix", ".csv"): ["C2.CSV", "c.csv"],
+        ("unknown suffix", ".csv.gz"): ["d.csv.gz"],
+        ("unknown suffix", ".1"): ["e.jsonl.gz.1"],
+        ("unknown suffix", ""): ["f", "g._", "o.a-name-that-says-nothing"],
+        ("hidden", ".jsonl"): [".g.jsonl", ".git/objects/i.jsonl", "_h.jsonl"],
+        ("hidden", ""): [".bashrc"],
+        ("hidden", ".csv"): ["sub/.cache/deep/j.csv"],
+        ("unfinished", ".tmp"): ["k.jsonl.tmp"],
+        ("unfinished", ".part"): ["l.parquet.part"],
+        ("unfinished", ".crdownload"): ["n.parquet.crdownload"],
+        ("unfinished", ".jsonl"): ["_temporary/0/m.jsonl"],
+        ("success marker", ""): ["_SUCCESS", "_metadata", "sub/_committed_12"],
+        ("empty", ".jsonl"): ["empty.jsonl"],
+        ("empty", ".txt"): ["empty.txt"],
+        ("not a regular file", ".jsonl"): ["pipe.jsonl"],
+        ("not a regular file", ""): ["pipe"],
+    }
+
+
+def test_only_what_a_path_means_and_no_other_path_names_is_passed_over(tmp_path: Path):
+    """A count of files that the glob never meant, or that are read after all, teaches people to ignore it."""
+    put(*(tmp_path / name for name in ("a.jsonl", "b.csv", "_c.jsonl", "sub/d.csv", ".x/e.jsonl")))
+    assert passed(tmp_path / "*.jsonl") == {("hidden", ".jsonl"): ["_c.jsonl"]}
+    assert passed(tmp_path / "*.jsonl", tmp_path / "_c.jsonl") == {}
+    assert passed(tmp_path / "a.jsonl") == {}
+    assert passed(tmp_path / "**/*.jsonl") == {("hidden", ".jsonl"): [".x/e.jsonl", "_c.jsonl"]}
+    assert passed(tmp_path / "*") == passed(tmp_path / "*", tmp_path / "?*") != passed(tmp_path)
+
+
+def test_many_suffixes_stay_few_rows(tmp_path: Path):
+    """Files named by numbers, as logs are, would fill the manifest."""
+    put(tmp_path / "a.jsonl", *(tmp_path / f"log.{number}" for number in range(500)), tmp_path / "b.csv")
+    rows = Files(paths=[str(tmp_path)]).inputs().passed_over
+    assert len(rows) < 30
+    assert sum(row.files for row in rows) == 501
+    assert max(rows, key=lambda row: row.files).suffix == "other"
+
+
+def test_a_hidden_folder_that_cannot_be_read_stops_nothing(tmp_path: Path):
+    """A trash folder with names in another encoding, or a link to anywhere, is no input."""
+    put(tmp_path / "a.jsonl")
+    (tmp_path / ".trash").mkdir()
+    (tmp_path / ".trash" / os.fsdecode(b"lait\xe9.jsonl")).write_text("{}")
+    (tmp_path / os.fsdecode(b".lait\xe9")).mkdir()
+    (tmp_path / ".elsewhere").symlink_to("/usr/bin")
+    assert found(tmp_path) == [f"{tmp_path}/a.jsonl"]
+    assert passed(tmp_path)["hidden", ".jsonl"] == [".trash/lait\ufffd.jsonl"]
+
+
+OUTSIDE = {
+    "a file": ("in/notes.jsonl", "secret.jsonl"),
+    "a folder": ("in/more", "elsewhere"),
+    "a chain": ("in/one.jsonl", "in/.two"),
+    "a folder within": ("in/sub/deep/more", "elsewhere"),
+}
+
+
+@pytest.mark.parametrize("kind", OUTSIDE)
+@pytest.mark.parametrize("pattern", ["in", "in/**/*.jsonl", "in/**", "alias"])
+def test_a_link_out_of_the_input_folder_is_refused_or_followed_and_listed(tmp_path: Path, kind: str, pattern: str):
+    """A link that somebody put into a shared folder published a file of the system, without a word."""
+    name, target = OUTSIDE[kind]
+    put(tmp_path / "in" / "a.jsonl", tmp_path / "in/sub/deep/b.jsonl", tmp_path / "secret.jsonl")
+    put(tmp_path / "elsewhere" / "secret.jsonl")
+    (tmp_path / "alias").symlink_to("in")
+    (tmp_path / "in" / ".two").symlink_to("../secret.jsonl")
+    (tmp_path / name).symlink_to(tmp_path / target)
+    with pytest.raises(
+        InputError, match=rf"{Path(name).name}/?: a link that leads out of its input folder, to .*links: "
+    ):
+        found(tmp_path / pattern)
+    shards = Files(paths=[str(tmp_path / pattern)], links="follow").shards()
+    assert {Path(shard.link).name for shard in shards} == {"", "secret.jsonl"}
+    assert sum(bool(shard.link) for shard in shards) == 1
+
+
+def test_links_within_the_input_folders_and_paths_given_by_name_are_read(tmp_path: Path):
+    put(tmp_path / "real/x/a.jsonl", tmp_path / "real/y/b.jsonl", tmp_path / "other/c.jsonl", tmp_path / "d.jsonl")
+    (tmp_path / "real/x/same.jsonl").symlink_to("../y/b.jsonl")
+    (tmp_path / "real/x/c.jsonl").symlink_to(tmp_path / "other/c.jsonl")
+    (tmp_path / "in").symlink_to("real")
+    (tmp_path / "named.jsonl").symlink_to("d.jsonl")
+    paths = [tmp_path / "in", tmp_path / "other", tmp_path / "named.jsonl"]
+    assert [Path(uri).name for uri in found(*paths)] == ["a.jsonl", "c.jsonl", "same.jsonl", "named.jsonl"]
+    assert all(not shard.link for shard in Files(paths=[str(path) for path in paths]).shards())
+
+
+def test_a_link_that_no_path_means_is_nobodys_business(tmp_path: Path):
+    """A folder of results beside the input, linked to another disk, must not stop a run over ``data/*/x.jsonl``."""
+    put(tmp_path / "web" / "x.jsonl", tmp_path / "y.jsonl")
+    (tmp_path / "results").symlink_to("/usr/bin")
+    (tmp_path / "passwd").symlink_to("/etc/passwd")
+    assert found(tmp_path / "web*" / "x.jsonl") == found(tmp_path / "[w]eb" / "**") == [f"{tmp_path}/web/x.jsonl"]
+    assert passed(tmp_path / "*", tmp_path / "web") == {("unknown suffix", ""): ["passwd"]}
+
+
+@pytest.mark.parametrize(
+    ("path", "folder", "reached"),
+    [
+        ("in", "in/out", True),
+        ("in", "in", True),
+        ("in/**/*.jsonl", "in/out/deep", True),
+        ("in/*/*.jsonl", "in/out", True),
+        ("alias", "in/out", True),
+        ("in", "alias/out", True),
+        ("**", "out", True),
+        ("in/*.jsonl", "in/out", False),
+        ("in/a*/*.jsonl", "in/out", False),
+        ("in", "input-out", False),
+        ("in", ".", False),
+        ("in/a.jsonl", "in/out", False),
+        ("*.jsonl", "out", False),
+        ("s3://bucket/in", "s3://bucket/in/out", True),
+        ("s3://bucket/in/*.jsonl", "s3://bucket/in/out", False),
+        ("s3://bucket/in", "s3://bucket/in-out", False),
+        ("s3://bucket/in", "in/out", False),
+    ],
+)
+def test_whether_an_output_would_become_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, folder: str, reached: bool
+):
+    """The first run published into its own input; every later one was refused."""
+    put(tmp_path / "in" / "a.jsonl")
+    (tmp_path / "alias").symlink_to("in")
+    monkeypatch.chdir(tmp_path)
+    assert Files(paths=[path]).reaches(folder) is reached
 
 
 def test_only_regular_files_are_opened(tmp_path: Path):

@@ -39,6 +39,20 @@ def test_remote_folders_globs_and_keys(store: str):
     assert read(Files(paths=[f"{store}/b"])).ids == ["1.jsonl.gz:1", "2.jsonl:1"]
 
 
+def test_remote_files_passed_over_are_counted(store: str):
+    """A prefix holds markers and half-done uploads as a folder does."""
+    for name in ("e.jsonl", "u.jsonl.tmp"):
+        fsspec.filesystem("memory").pipe(f"/corpus/{name}", b"" if name == "e.jsonl" else b"{}")
+    rows = Files(paths=[store]).inputs().passed_over
+    assert {(row.reason, row.suffix): row.examples for row in rows} == {
+        ("empty", ".jsonl"): ["e.jsonl"],
+        ("hidden", ".jsonl"): [".hidden/x.jsonl"],
+        ("success marker", ""): ["_SUCCESS"],
+        ("unfinished", ".tmp"): ["u.jsonl.tmp"],
+        ("unknown suffix", ".csv"): ["n.csv"],
+    }
+
+
 def test_remote_listings_are_not_cached(store: str):
     """Another process uploads between two plans."""
     assert len(found(f"{store}/b")) == 2
@@ -86,6 +100,9 @@ def test_files_on_a_web_server(tmp_path: Path):
         def log_message(self, *_: object) -> None: ...
 
     (tmp_path / "x.jsonl").write_text('{"text": "x.jsonl"}\n')
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "y.jsonl").write_text('{"text": "y.jsonl"}\n')
+    (tmp_path / "sub" / "index.html").write_text('<a href="y.jsonl">y</a> <a href="/x.jsonl">x</a>')
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     address = f"http://127.0.0.1:{server.server_port}"
@@ -94,6 +111,7 @@ def test_files_on_a_web_server(tmp_path: Path):
         assert (read(source).texts, read(source).ids) == (["x.jsonl"], ["x.jsonl:1"])
         with pytest.raises(InputError, match="no such file"):
             found(f"{address}/absent.jsonl")
+        assert found(f"{address}/sub/*.jsonl") == [f"{address}/sub/y.jsonl"]  # not the link out of the folder
     finally:
         server.shutdown()
         server.server_close()

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from folders import CARD, plain, texts, write
-from hub import Hub, rows_by_library, shards_of_small_parts, warnings, without_waiting
+from hub import Hub, passed_over, rows_by_library, shards_of_small_parts, without_waiting
 from reading import Read, read
 
 from gristmill.errors import ConfigError, InputError, StorageError
@@ -222,10 +222,28 @@ def test_files_that_the_library_leaves_out_are_named(ask: Ask, tmp_path: Path):
     """It takes neither upper-case suffixes nor a second format: documents would be missing and nobody told."""
     for name in ("a.jsonl", "b.jsonl", "C.JSONL", "d.parquet"):
         write(tmp_path / "set" / name, texts(name))
-    assert ask(warnings, of(tmp_path / "set")) == [
-        f"{tmp_path}/set: 2 data files are in no split and will not be read: 'C.JSONL', 'd.parquet'"
+    rows = ask(passed_over, of(tmp_path / "set"))
+    assert [(row.reason, row.suffix, row.files, row.examples) for row in rows] == [
+        ("in no split", ".jsonl", 1, ["C.JSONL"]),
+        ("in no split", ".parquet", 1, ["d.parquet"]),
     ]
-    assert ask(warnings, of("org/set")) == []
+    assert ask(passed_over, of("org/set")) == []
+
+
+def test_links_out_of_a_folder_are_refused_or_followed(ask: Ask, tmp_path: Path):
+    """A folder from a stranger must not bring in files of this machine; the hub's own cache is made of links."""
+    write(tmp_path / "private.jsonl", texts("private"))
+    write(tmp_path / "set" / "a.jsonl", texts("a"))
+    (tmp_path / "set" / "b.jsonl").symlink_to(tmp_path / "private.jsonl")
+    with pytest.raises(InputError, match=r"b\.jsonl: a link that leads out of its input folder, to .*/private\.jsonl"):
+        ask(shards_of_small_parts, of(tmp_path / "set"))
+    followed = of(tmp_path / "set", links="follow")
+    assert {shard.link for shard in ask(shards_of_small_parts, followed)} == {"", str(tmp_path / "private.jsonl")}
+    snapshot = tmp_path / "datasets--org--set" / "snapshots" / "c0ffee"
+    write(snapshot.parents[1] / "blobs" / "beef", texts("cached"))
+    snapshot.mkdir(parents=True)
+    (snapshot / "a.jsonl").symlink_to("../../blobs/beef")
+    assert ask(read, of(snapshot)).texts == texts("cached")
 
 
 def test_a_folder_has_no_revisions(ask: Ask, carded: Path):
