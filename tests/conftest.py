@@ -1,9 +1,11 @@
 """Settings of every test."""
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
+from data import SHARED
 from hypothesis import settings
 
 from gristmill import places, workers
@@ -13,6 +15,24 @@ settings.register_profile("gristmill", deadline=None)
 settings.load_profile("gristmill")
 
 pytest_plugins = ["object_store"]  # its fixtures start servers for the tests that ask for them
+
+
+LEFT_OUT = f"needs the corpus in {SHARED}, which a clone does not have"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave out what needs the folder beside the project where it is not there."""
+    if not SHARED.is_dir():
+        for item in items:
+            if item.get_closest_marker("shared"):
+                item.add_marker(pytest.mark.skip(reason=LEFT_OUT))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """A test that was left out must not read as one that passed: say how many, and why, a line a reason."""
+    reasons = Counter(str(report.longrepr[2]) for report in terminalreporter.stats.get("skipped", []))
+    for reason, count in reasons.most_common():
+        terminalreporter.write_line(f"left out {count}: {reason.removeprefix('Skipped: ')}")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -7,7 +7,8 @@ import msgspec
 import numpy as np
 import pytest
 import yaml
-from corpora import GPT2, request, small_corpus, write_documents
+from corpora import request, small_corpus, write_documents
+from data import GPT2
 from manifests import write_manifest
 
 from gristmill import against, serial, storage

@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from shared import SHARED
+from data import GPT2, real_texts
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from gristmill import ledger
 from gristmill.config import PrepareConfig, parse
 from gristmill.types import StageReport
 
-GPT2 = SHARED / "fixtures" / "tokenizers" / "gpt2.json"
 EOT = 256
 """End of text in ``byte_tokenizer``; its other ids are the bytes of the text in another order."""
 
@@ -37,11 +36,9 @@ def cut_short(path: Path) -> Path:
     return path
 
 
-@cache
 def small_corpus(count: int) -> list[str]:
-    """The first documents of the small real corpus."""
-    with gzip.open(SHARED / "corpus" / "small" / "part-00000.jsonl.gz", "rt", encoding="utf-8") as lines:
-        return [json.loads(line)["text"] for _, line in zip(range(count), lines, strict=False)]
+    """The first of the real texts."""
+    return list(real_texts()[:count])
 
 
 @cache

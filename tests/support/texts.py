@@ -1,12 +1,9 @@
 """Real and made-up texts for the cleaning tests."""
 
-import gzip
-import json
-from functools import cache
-
 import pyarrow as pa
+from data import odd_texts
+from data import real_texts as all_texts
 from hypothesis import strategies as st
-from shared import SHARED
 
 from gristmill.types import DOCUMENT_SCHEMA
 
@@ -21,17 +18,10 @@ ANY_TEXT = st.one_of(
 )
 
 
-@cache
-def real_texts(count: int = 300, folder: str = "small") -> tuple[str, ...]:
-    """Texts spread evenly over the first file of a folder of the shared corpus."""
-    with gzip.open(SHARED / "corpus" / folder / "part-00000.jsonl.gz", "rt", encoding="utf-8") as lines:
-        texts = [json.loads(line)["text"] for line in lines]
-    return tuple(texts[:: max(1, len(texts) // count)])
-
-
-def odd_texts() -> tuple[str, ...]:
-    """The synthetic corpus of Unicode and whitespace edge cases."""
-    return real_texts(1200, "weird")
+def real_texts(count: int = 300) -> tuple[str, ...]:
+    """Texts spread evenly over the real ones."""
+    texts = all_texts()
+    return texts[:: max(1, len(texts) // count)]
 
 
 def sample(longest: int = 8_000) -> list[str]:

@@ -1,8 +1,9 @@
 import unicodedata
 
+from data import odd_texts
 from hypothesis import given
 from hypothesis import strategies as st
-from texts import ANY_TEXT, odd_texts, real_texts, strings
+from texts import ANY_TEXT, real_texts, strings
 
 from gristmill.cleaning.control import Control
 

@@ -2,9 +2,10 @@ import time
 import unicodedata
 
 import pytest
+from data import odd_texts
 from hypothesis import given
 from hypothesis import strategies as st
-from texts import ANY_TEXT, odd_texts, real_texts, strings
+from texts import ANY_TEXT, real_texts, strings
 
 from gristmill.cleaning.unicode import Unicode
 from gristmill.errors import ConfigError

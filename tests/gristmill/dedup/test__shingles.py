@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import xxhash
+from data import odd_texts
 from hypothesis import given
 from hypothesis import strategies as st
-from texts import ANY_TEXT, odd_texts, real_texts, sample, strings
+from texts import ANY_TEXT, real_texts, sample, strings
 
 from gristmill.dedup import _shingles
 from gristmill.dedup._shingles import pieces, shingles, unspaced
@@ -127,7 +128,7 @@ def test_real_and_odd_documents(unit: str) -> None:
 
 def test_documents_longer_than_a_piece() -> None:
     """They are read part by part; one made of a single word, or of none, must not go round for ever."""
-    real = "\n".join(real_texts(150))
+    real = "\n".join(real_texts(900))
     texts = [real[:700_000], "\u4e2d\u6587\u5b57" * 60_000, "x" * 600_000, " " * 600_000, "a b c d e " + "y" * 600_000]
     assert min(len(text.encode()) for text in texts) > 2 * _shingles.PIECE
     found = spelled(strings(texts), 5, "auto")

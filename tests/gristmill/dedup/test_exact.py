@@ -6,9 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import xxhash
+from data import odd_texts
 from hypothesis import given
 from hypothesis import strategies as st
-from texts import ANY_TEXT, odd_texts, real_texts, strings
+from texts import ANY_TEXT, real_texts, strings
 
 from gristmill.dedup.exact import Exact, normalised
 

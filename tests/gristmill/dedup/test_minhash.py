@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from data import HARD as HARD_INPUTS
+from data import SHARED, needs_shared, odd_texts
 from datasketch import MinHash as Reference
 from hypothesis import given
 from hypothesis import strategies as st
 from pairing import copies, groups, texts_of
-from shared import SHARED
-from texts import ANY_TEXT, documents, odd_texts, real_texts, sample
+from texts import ANY_TEXT, documents, real_texts, sample
 
 from gristmill.dedup import _shingles
 from gristmill.dedup._banding import best_banding
@@ -22,7 +23,7 @@ from gristmill.dedup.minhash import PRESETS, MinHash
 from gristmill.errors import ConfigError
 from gristmill.plugins import load
 
-HARD = SHARED / "hard-inputs" / "dedup"
+HARD = HARD_INPUTS / "dedup"
 SCHEMES = pytest.mark.parametrize("scheme", ["fast", "datasketch"])
 
 
@@ -142,6 +143,7 @@ def test_near_copies_over_two_files(scheme: str, order: str) -> None:
     assert pairs == similar
 
 
+@needs_shared
 def test_planted_copies_of_the_corpus() -> None:
     """Every exact copy, and every copy with up to one edit in a hundred words; those at 8 % are another document."""
     texts: dict[str, str] = {}

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from corpora import GPT2
-from shared import SHARED
+from data import GPT2, SHAKESPEARE
 from streams import Documents, put
 from tokenizers import Tokenizer
 
@@ -20,11 +19,10 @@ GOLDEN = {
 """Of the files that llm.c's ``tinyshakespeare.py`` wrote, and their sizes in its docstring."""
 
 
-@pytest.mark.skipif(not GPT2.exists(), reason="the fixtures are not beside the project")
 def test_tiny_shakespeare_is_as_llm_c_wrote_it(tmp_path: Path) -> None:
     """Each speech is a document; the first 32,768 ids are for validation, wherever that cuts."""
     encoder = Tokenizer.from_file(str(GPT2))
-    text = (SHARED / "fixtures" / "tinyshakespeare.txt").read_text(encoding="utf-8")
+    text = SHAKESPEARE.read_text(encoding="utf-8")
     speeches = text.replace("\n\n", "\n\n\0").split("\0")
     ids = [token for speech in speeches for token in [50256, *encoder.encode(speech).ids]]
     for split, own in (("val", ids[:32768]), ("train", ids[32768:])):

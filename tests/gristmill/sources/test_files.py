@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from data import SHARED, needs_shared
 from reading import Read, read
-from shared import SHARED
 
 from gristmill.errors import ConfigError, InputError
 from gristmill.plugins import load
@@ -24,6 +24,7 @@ def write_lines(path: Path, rows: list[Any]) -> str:
     return str(path)
 
 
+@needs_shared
 def test_the_real_corpus_is_read_whole():
     """The figure of documents and bytes that the corpus states: none lost, none doubled."""
     found = read(Files(paths=[str(SHARED / "corpus" / "small")], id_key="id"))

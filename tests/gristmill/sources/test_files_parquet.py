@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from data import HARD
 from reading import read
-from shared import SHARED
 
 from gristmill.errors import InputError
 from gristmill.sources._limits import Limits
@@ -191,7 +191,7 @@ def test_damage_is_an_error_or_harmless(tmp_path: Path):
 
 @pytest.mark.parametrize("size", [0, 3, 4, 12, 1000, -1])
 def test_a_cut_file_is_refused(tmp_path: Path, size: int):
-    whole = (SHARED / "hard-inputs" / "parquet" / "good.parquet").read_bytes()
+    whole = (HARD / "parquet" / "good.parquet").read_bytes()
     (tmp_path / "x.parquet").write_bytes(whole[:size])
     with pytest.raises(InputError, match=r"x\.parquet: not a sound parquet file") as caught:
         read(Files(paths=[str(tmp_path)]))

@@ -6,12 +6,12 @@ import json
 from typing import Any
 
 import pytest
-from shared import SHARED
+from data import HARD
 
 from gristmill.errors import InputError
 from gristmill.sources.files import Files
 
-FOLDER = SHARED / "hard-inputs"
+FOLDER = HARD
 GROUPS = {"stream", "encoding", "json", "parquet", "files"}
 CASES = [case for case in json.loads((FOLDER / "expected.json").read_text())["cases"] if case["group"] in GROUPS]
 

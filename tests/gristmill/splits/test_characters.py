@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from corpora import published, request, write_documents
+from data import SHAKESPEARE
 from hypothesis import given
 from hypothesis import strategies as st
-from shared import SHARED
 
 from gristmill import serial
 from gristmill.errors import ConfigError
@@ -26,7 +26,7 @@ def test_nine_tenths_are_cut_as_the_shakespeare_scripts_do(characters: list[int]
 
 
 def test_the_golden_cut() -> None:
-    text = (SHARED / "fixtures" / "tinyshakespeare.txt").read_text()
+    text = SHAKESPEARE.read_text()
     assert cut([len(text)]) == 1_003_854
     assert len(text) - 1_003_854 == 111_540
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from corpora import cut_short, published, request, write_documents
-from shared import SHARED
+from data import HARD, wide_vocabulary
 
 from gristmill import serial
 from gristmill.commands import failing_clearly
@@ -13,7 +13,6 @@ from gristmill.config import PrepareConfig
 from gristmill.errors import GristmillError
 from gristmill.manifest import read_manifest
 
-TOKENS = SHARED / "hard-inputs" / "tokens"
 GOOD = [f"document {number}" for number in range(200)]
 
 
@@ -118,8 +117,8 @@ def test_a_bad_document_can_be_made_to_stop_the_run(tmp_path: Path, capsys: pyte
 
 def test_ids_beyond_the_dtype_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Cast to uint16, id 65536 becomes 0 and 69999 becomes 4463, and training goes on with noise."""
-    tokenizer = {"kind": "huggingface", "path": str(TOKENS / "vocab70000.tokenizer.json"), "eot": "<eod>"}
-    source = {"kind": "files", "paths": [str(TOKENS / "vocab70000.jsonl")]}
+    tokenizer = {"kind": "huggingface", "path": str(wide_vocabulary()), "eot": "<eod>"}
+    source = {"kind": "files", "paths": [str(HARD / "tokens" / "vocab70000.jsonl")]}
     config = request(tmp_path, tokenizer=tokenizer, sources=[source])
     refused(config, capsys, "vocab70000.tokenizer.json", "69999", "uint32", "nanogpt")
 

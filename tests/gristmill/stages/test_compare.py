@@ -8,7 +8,8 @@ from typing import Any
 import fastokens
 import numpy as np
 import pytest
-from corpora import GPT2, published, request, small_corpus, write_documents
+from corpora import published, request, small_corpus, write_documents
+from data import GPT2
 from hypothesis import given
 from hypothesis import strategies as st
 

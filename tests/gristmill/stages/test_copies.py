@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from copied import EXACT, MINHASH, changed, kept_for, ledger, page, web, write_ids
 from corpora import documents_of, published, reports, request, small_corpus, write_documents
+from data import HARD as HARD_INPUTS
 from pairing import copies
-from shared import SHARED
 from texts import documents
 from xxhash import xxh3_64_intdigest
 
@@ -24,7 +24,7 @@ from gristmill.sources import _lines, _streams
 from gristmill.stages import fetch
 from gristmill.types import Manifest
 
-HARD = SHARED / "hard-inputs" / "dedup"
+HARD = HARD_INPUTS / "dedup"
 QUESTION = "what is the name of the river that runs through the middle of the old town"
 
 

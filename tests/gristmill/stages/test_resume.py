@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from corpora import GPT2, request, tree, write_documents
+from corpora import request, tree, write_documents
+from data import GPT2
 from soak.bench import Runner
 
 from gristmill import serial, storage

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from corpora import GPT2, request, small_corpus, tree, write_documents
+from corpora import request, small_corpus, tree, write_documents
+from data import GPT2
 from tokenizers import Tokenizer
 
 from gristmill import serial

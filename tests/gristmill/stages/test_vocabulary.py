@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from corpora import EOT, byte_tokenizer, documents_of, request, small_corpus, write_documents
-from shared import SHARED
+from data import gpt2_ranks, wide_vocabulary
 
 from gristmill import against, serial, storage
 from gristmill.errors import ConfigError, VerificationError
@@ -17,13 +17,12 @@ from gristmill.stages.recall import published_encoder
 from gristmill.stages.verify import verify
 from gristmill.stages.vocabulary import check_tokenizer
 
-WIDE = SHARED / "hard-inputs" / "tokens" / "vocab70000.tokenizer.json"
-RANKS = SHARED / "fixtures" / "tokenizers" / "r50k_base.tiktoken"
+RANKS = gpt2_ranks()
 
 
 def test_a_format_of_uint16_refuses_a_wider_vocabulary_before_anything_is_read(tmp_path: Path) -> None:
     """Ids above 65,535 would wrap around to those of other words, without any sign of it."""
-    tokenizer = {"kind": "huggingface", "path": str(WIDE), "eot": "<eod>"}
+    tokenizer = {"kind": "huggingface", "path": str(wide_vocabulary()), "eot": "<eod>"}
     with pytest.raises(ConfigError, match=r"nanogpt holds uint16 ids, but tokenizer .* goes up to id 69999, .* uint32"):
         check_tokenizer(request(tmp_path, tokenizer=tokenizer))
 

@@ -12,9 +12,9 @@ from random import Random
 import fastokens
 import numpy as np
 import pytest
+from data import GPT2, TOKENIZERS, tokenizer_file
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from shared import SHARED
 from tokenizers import Tokenizer
 
 from gristmill.errors import InputError
@@ -23,12 +23,10 @@ from gristmill.tokenizers._pieces import PIECE, Pieces
 from gristmill.tokenizers._rules import Rules, rules_of
 from gristmill.tokenizers.base import Encoded
 
-FIXTURES = SHARED / "fixtures" / "tokenizers"
-NAMES = ["gpt2", "allenai_dolma2", "allenai_eleuther-ai-gpt-neox-20b-pii-special"]
 SMALL = 1400
 """A piece may end 1,024 characters before: the last 376 are looked at."""
 
-every = pytest.mark.parametrize("name", NAMES)
+every = pytest.mark.parametrize("name", TOKENIZERS)
 
 ATOMS = [
     *("a", "b", "e", "th", "ing", "A", " the", "1", "12", "345", "'", "'s", "'re", "'ve", "n't", "''"),
@@ -62,7 +60,7 @@ ENDLESS = {
 
 @cache
 def loaded(name: str) -> tuple[Callable[[list[str]], Encoded], Rules]:
-    content = (FIXTURES / f"{name}.json").read_text()
+    content = tokenizer_file(name).read_text()
     fast = fastokens.Tokenizer.from_json_str(content)
     rules = rules_of(json.loads(content))
     assert rules is not None
@@ -71,7 +69,7 @@ def loaded(name: str) -> tuple[Callable[[list[str]], Encoded], Rules]:
 
 @cache
 def reference(name: str) -> Tokenizer:
-    found = Tokenizer.from_file(str(FIXTURES / f"{name}.json"))
+    found = Tokenizer.from_file(str(tokenizer_file(name)))
     found.encode_special_tokens = True
     return found
 
@@ -162,7 +160,7 @@ print(len(text), peak() - before)
 
 def test_a_word_of_megabytes_takes_the_memory_of_its_ids(tmp_path: Path) -> None:
     """Merged as one, a word of 30 MB takes 1.5 GB, and the worker is killed."""
-    command = [sys.executable, "-c", MEMORY, str(FIXTURES / "gpt2.json"), str(tmp_path)]
+    command = [sys.executable, "-c", MEMORY, str(GPT2), str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     characters, grown = map(int, re.findall(r"\d+", done.stdout))
     assert characters > 4_000_000

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from data import SHAKESPEARE
 from hypothesis import given
 from hypothesis import strategies as st
-from shared import SHARED
 
 from gristmill.errors import InputError
 from gristmill.tokenizers.base import Encoder
@@ -37,7 +37,7 @@ def test_ids_are_places_among_the_sorted_characters(tmp_path_factory: pytest.Tem
 
 def test_golden_shakespeare_char(tmp_path: Path) -> None:
     """The sums of the files that nanoGPT's data/shakespeare_char/prepare.py writes, and what its meta.pkl holds."""
-    text = (SHARED / "fixtures" / "tinyshakespeare.txt").read_text(encoding="utf-8")
+    text = SHAKESPEARE.read_text(encoding="utf-8")
     encoder = made(tmp_path, [[text]])
     ids = encoder.encode([text]).ids.astype("<u2")
     sums = [hashlib.sha256(part.tobytes()).hexdigest() for part in (ids[:1_003_854], ids[1_003_854:])]

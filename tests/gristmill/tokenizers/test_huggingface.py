@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 from corpora import byte_tokenizer
+from data import HARD as HARD_INPUTS
+from data import SHAKESPEARE, TOKENIZERS, odd_texts, tokenizer_file, wide_vocabulary
 from hypothesis import given
 from hypothesis import strategies as st
-from shared import SHARED
-from texts import ANY_TEXT, odd_texts
+from texts import ANY_TEXT
 from tokenizers import Tokenizer as Reference
 from tokenizers import models, pre_tokenizers
 
@@ -25,9 +26,8 @@ from gristmill.tokenizers.base import Encoded, Encoder
 from gristmill.tokenizers.huggingface import HuggingFace
 from gristmill.types import token_dtype
 
-FIXTURES = SHARED / "fixtures" / "tokenizers"
-HARD = SHARED / "hard-inputs" / "tokens"
-EOTS = {"gpt2": 50256, "allenai_dolma2": 100257, "allenai_eleuther-ai-gpt-neox-20b-pii-special": 0}
+HARD = HARD_INPUTS / "tokens"
+EOTS = {"gpt2": 50256, "like_dolma2": 50256, "like_neox": 50256, "dolma2": 100257, "neox": 0}
 SPECIALS = [
     "<|endoftext|>",
     "<|im_start|>",
@@ -41,7 +41,7 @@ SPECIALS = [
 ]
 TEXTS = st.lists(st.lists(ANY_TEXT | st.sampled_from(SPECIALS), max_size=4).map("".join), max_size=4)
 
-every = pytest.mark.parametrize("name", EOTS)
+every = pytest.mark.parametrize("name", TOKENIZERS)
 
 
 def archived(folder: Path, path: Path, **settings: Any) -> Encoder:
@@ -52,16 +52,26 @@ def archived(folder: Path, path: Path, **settings: Any) -> Encoder:
     return plugin.load(folder)
 
 
+class Encoders(dict[str, Encoder]):
+    """Encoders by the name of their tokenizer, each loaded when it is first asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.folder = folder
+
+    def __missing__(self, name: str) -> Encoder:
+        self[name] = archived(self.folder / name, tokenizer_file(name))
+        return self[name]
+
+
 @pytest.fixture(scope="module")
-def encoders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Encoder]:
-    """The three fixtures, loaded once."""
-    folder = tmp_path_factory.mktemp("archives")
-    return {name: archived(folder / name, FIXTURES / f"{name}.json") for name in EOTS}
+def encoders(tmp_path_factory: pytest.TempPathFactory) -> Encoders:
+    return Encoders(tmp_path_factory.mktemp("archives"))
 
 
 @cache
 def reference(name: str) -> Reference:
-    found = Reference.from_file(str(FIXTURES / f"{name}.json"))
+    found = Reference.from_file(str(tokenizer_file(name)))
     found.encode_special_tokens = True
     return found
 
@@ -93,7 +103,7 @@ def saved(folder: Path, made: Reference) -> Path:
 
 @every
 @given(texts=TEXTS)
-def test_ids_of_any_text_are_those_of_the_library(encoders: dict[str, Encoder], name: str, texts: list[str]) -> None:
+def test_ids_of_any_text_are_those_of_the_library(encoders: Encoders, name: str, texts: list[str]) -> None:
     """A fast path that differs on one text in a million makes other models, silently."""
     wanted = from_reference(name, texts)
     assert rows(encoders[name].encode(texts)) == wanted
@@ -101,7 +111,7 @@ def test_ids_of_any_text_are_those_of_the_library(encoders: dict[str, Encoder], 
 
 
 @every
-def test_ids_of_odd_documents_are_those_of_the_library(encoders: dict[str, Encoder], name: str) -> None:
+def test_ids_of_odd_documents_are_those_of_the_library(encoders: Encoders, name: str) -> None:
     texts = [text for text in odd_texts()[::3] if len(text) < 5000]
     assert len(texts) > 300
     assert rows(encoders[name].encode(texts)) == from_reference(name, texts)
@@ -109,16 +119,14 @@ def test_ids_of_odd_documents_are_those_of_the_library(encoders: dict[str, Encod
 
 @every
 @pytest.mark.parametrize("text", ["a", "=", "\n", " ", "\u4e2d", "xyzzy9"])
-def test_ids_of_endless_words_and_runs_are_those_of_the_library(
-    encoders: dict[str, Encoder], name: str, text: str
-) -> None:
+def test_ids_of_endless_words_and_runs_are_those_of_the_library(encoders: Encoders, name: str, text: str) -> None:
     """Libraries cut them at different lengths, or take hours for them."""
     texts = [text * (200_000 // len(text)), text * 40_000 + "."]
     assert rows(encoders[name].encode(texts)) == from_reference(name, texts)
 
 
 @every
-def test_the_fixtures_take_the_fast_path_and_their_end_of_text(encoders: dict[str, Encoder], name: str) -> None:
+def test_the_fixtures_take_the_fast_path_and_their_end_of_text(encoders: Encoders, name: str) -> None:
     """Taking the highest id instead ends documents with a padding token or a mail address."""
     encoder = encoders[name]
     assert encoder.fast_path.startswith("fastokens ")
@@ -128,7 +136,7 @@ def test_the_fixtures_take_the_fast_path_and_their_end_of_text(encoders: dict[st
 
 
 @every
-def test_special_tokens_in_a_text_are_text(encoders: dict[str, Encoder], name: str) -> None:
+def test_special_tokens_in_a_text_are_text(encoders: Encoders, name: str) -> None:
     """A tutorial that writes an end-of-text token must not end its document."""
     lines = (HARD / "special_words.jsonl").read_text().splitlines()
     texts = [*(json.loads(line)["text"] for line in lines), *SPECIALS, "a<|endoftext|><|endoftext|>b"]
@@ -138,13 +146,13 @@ def test_special_tokens_in_a_text_are_text(encoders: dict[str, Encoder], name: s
         assert not special & set(encoded.ids.tolist())
 
 
-def test_the_literal_end_of_text_has_the_ids_of_encode_ordinary(encoders: dict[str, Encoder]) -> None:
+def test_the_literal_end_of_text_has_the_ids_of_encode_ordinary(encoders: Encoders) -> None:
     assert rows(encoders["gpt2"].encode(["<|endoftext|>"])) == [[27, 91, 437, 1659, 5239, 91, 29]]
 
 
-def test_golden_shakespeare(encoders: dict[str, Encoder]) -> None:
+def test_golden_shakespeare(encoders: Encoders) -> None:
     """The figures that nanoGPT's data/shakespeare/prepare.py prints, and the sums of the files that it writes."""
-    text = (FIXTURES.parent / "tinyshakespeare.txt").read_text(encoding="utf-8")
+    text = SHAKESPEARE.read_text(encoding="utf-8")
     cut = int(len(text) * 0.9)
     encoded = encoders["gpt2"].encode([text[:cut], text[cut:]])
     assert np.diff(encoded.offsets).tolist() == [301_966, 36_059]
@@ -195,7 +203,7 @@ def test_added_tokens_decide_the_type_of_ids(tmp_path: Path, words: int, dtype: 
 
 
 def test_ids_above_65535_come_out_whole(tmp_path: Path) -> None:
-    encoder = archived(tmp_path, HARD / "vocab70000.tokenizer.json", eot="<eod>")
+    encoder = archived(tmp_path, wide_vocabulary(), eot="<eod>")
     text = json.loads((HARD / "vocab70000.jsonl").read_text())["text"]
     assert rows(encoder.encode([text])) == [[1, 65535, 65536, 69999]]
     assert token_dtype(encoder.vocab_size) == np.dtype("<u4")
@@ -229,7 +237,7 @@ def test_a_fast_library_that_differs_is_not_used(tmp_path: Path, monkeypatch: py
 
 
 @every
-def test_an_empty_batch_has_no_ids(encoders: dict[str, Encoder], name: str) -> None:
+def test_an_empty_batch_has_no_ids(encoders: Encoders, name: str) -> None:
     assert rows(encoders[name].encode([])) == rows(encoders[name].encode_reference([])) == []
 
 

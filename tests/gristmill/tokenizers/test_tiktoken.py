@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 import tiktoken
+from data import gpt2_ranks, odd_texts
 from hypothesis import given
 from hypothesis import strategies as st
-from shared import SHARED
-from texts import ANY_TEXT, odd_texts
+from texts import ANY_TEXT
 from tiktoken_ext import openai_public
 
 from gristmill.errors import ConfigError, InputError
@@ -22,7 +22,7 @@ from gristmill.tokenizers._encodings import ENCODINGS
 from gristmill.tokenizers.base import Encoder
 from gristmill.tokenizers.tiktoken import Tiktoken
 
-RANKS = SHARED / "fixtures" / "tokenizers" / "r50k_base.tiktoken"
+RANKS = gpt2_ranks()
 TEXTS = st.lists(st.lists(ANY_TEXT | st.sampled_from(["<|endoftext|>", "<|fim"]), max_size=4).map("".join), max_size=4)
 
 
