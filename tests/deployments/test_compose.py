@@ -138,10 +138,12 @@ def locked(path: Path) -> dict[str, str]:
 
 def test_the_image_runs_what_the_tests_ran() -> None:
     """A second resolution could put other versions into the image than the ones tested."""
-    everything, image = locked(ROOT / "requirements.lock"), locked(ROOT / "deployments" / "requirements.lock")
-    assert image.items() <= everything.items()
-    assert not any("pytest" in requirement for requirement in image)
-    for path in ("requirements.lock", "deployments/requirements.lock"):
+    paths = ("requirements-dev.lock", "requirements.lock", "deployments/requirements.lock")
+    tested, running, image = (locked(ROOT / path) for path in paths)
+    assert running.items() <= tested.items()
+    assert image.items() <= tested.items()
+    assert not any("pytest" in requirement for requirement in (*running, *image))
+    for path in paths:
         assert "://" not in (ROOT / path).read_text(), f"{path} names an index: it must work with any"
 
 
