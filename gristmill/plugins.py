@@ -75,6 +75,11 @@ def find(room: str, kind: str) -> type[Plugin]:
     return found[0]
 
 
+def fact(room: str, kind: str, name: str) -> object:
+    """What the class of a kind says of itself under ``name``."""
+    return getattr(find(room, kind), name)
+
+
 def load(room: str, settings: Any) -> Plugin:
     """The plugin for ``settings`` (a mapping with ``kind``); one that is loaded already passes through."""
     if isinstance(settings, Plugin):

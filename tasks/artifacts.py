@@ -28,6 +28,9 @@ from gristmill.types import Manifest, StageReport
 MOST_ROWS = 1000
 """Rows of a table; above, the page takes seconds to open. The manifest and the files of the report have all."""
 
+SUM_DIGITS = 12
+"""Of a sha256 in the summary: a whole one runs over the column beside it. ``shard-report`` has all 64."""
+
 MOST_FAILURES = 20
 """Failures that get an artifact of their own: whatever makes more shards fail is told by these."""
 
@@ -50,7 +53,9 @@ def record(manifest: Manifest, uploaded: list[StageReport], output: str, board: 
         key="duplicates-report",
         description="Documents dropped as copies",
     )
-    create_markdown_artifact(summary(manifest), key="corpus-report", description=f"Summary of {escape(where)}")
+    create_markdown_artifact(
+        summary(manifest, SUM_DIGITS), key="corpus-report", description=f"Summary of {escape(where)}"
+    )
     page = place.where(index_name(len(manifest.generations)))
     create_link_artifact(
         link=page if places.is_remote(output) else Path(page).as_uri(),

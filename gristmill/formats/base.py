@@ -117,6 +117,9 @@ class Format(Plugin):
     """One stream of ids, packed rows of them, or the bytes of the cleaned text in UTF-8, which then stand wherever ids
     are spoken of."""
 
+    read_as: ClassVar[Literal["ids", "rows"] | None] = None
+    """What ``gristmill.readers`` open in its files: ids back to back after a header or none, packed rows; else None."""
+
     eot: EotSide = "append"
 
     def packed(self, vocab_size: int) -> np.dtype:

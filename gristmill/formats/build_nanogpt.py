@@ -22,6 +22,7 @@ class BuildNanoGPT(Format):
     A reader that converts from uint16 alone: a vocabulary above 65,536 ids is refused.
     """
 
+    read_as: ClassVar[Literal["ids", "rows"] | None] = "ids"
     dtypes: ClassVar[tuple[str, ...]] = ("<u2",)
 
     eot: Literal["prepend"] = Field("prepend", description="Every document begins with it.")

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -20,6 +21,7 @@ class Datatrove(Format):
     document would no longer tell documents apart.
     """
 
+    read_as: ClassVar[Literal["ids", "rows"] | None] = "ids"
     eot: EotSide = Field("append", description="append (datatrove with an eos_token), prepend or none (its default).")
     max_tokens: int = Field(1 << 30, ge=1, description="Ids a file, at most; a longer document has a file of its own.")
     tokenizer: str = Field(

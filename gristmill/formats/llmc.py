@@ -3,7 +3,7 @@
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -25,6 +25,7 @@ class LlmC(Format):
     last one of a split holds what is left, and joins the one before it when that is too little for a batch.
     """
 
+    read_as: ClassVar[Literal["ids", "rows"] | None] = "ids"
     eot: Literal["prepend"] = Field("prepend", description="Readers look for the EOT at the start of a document.")
     name: str = Field("tokens", pattern=r"^[A-Za-z0-9.-][A-Za-z0-9._-]*$", description="How the file names begin.")
     shard_tokens: int = Field(100_000_000, ge=1, lt=(2**31 - HEADER_BYTES) // 4, description="Ids a shard, exactly.")

@@ -3,6 +3,7 @@
 import struct
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -29,6 +30,7 @@ class Megatron(Format):
     The ids are uint16 below a vocabulary of 65,500 and int32 from there on: what the reader is told by the ``.idx``.
     """
 
+    read_as: ClassVar[Literal["ids", "rows"] | None] = "ids"
     eot: EotSide = Field("append", description="append (as with --append-eod), prepend or none.")
 
     def dtype(self, vocab_size: int) -> np.dtype:

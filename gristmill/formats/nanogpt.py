@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -18,6 +18,7 @@ class NanoGPT(Format):
     A reader that cannot be told another dtype: a vocabulary above 65,536 ids is refused.
     """
 
+    read_as: ClassVar[Literal["ids", "rows"] | None] = "ids"
     dtypes: ClassVar[tuple[str, ...]] = ("<u2",)
 
     eot: EotSide = Field("append", description="append (OpenWebText) or none (the Shakespeare examples).")

@@ -3,7 +3,7 @@
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -25,6 +25,7 @@ class Olmo(Format):
     learned. Not beside the part: whoever lists ``*.npy`` there would train on them.
     """
 
+    read_as: ClassVar[Literal["ids", "rows"] | None] = "ids"
     eot: Literal["append"] = Field("append", description="Readers take the last id of a document for its end.")
     max_tokens: int = Field(
         512 << 20, ge=1, description="Ids a part, at most; a document that is longer has a part of its own."

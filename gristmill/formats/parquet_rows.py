@@ -21,6 +21,7 @@ class ParquetRows(Format):
     is read at once: 256 rows of 2,049 ids are 1 MB.
     """
 
+    read_as: ClassVar[Literal["ids", "rows"] | None] = "rows"
     holds: ClassVar[Literal["tokens", "rows", "text"]] = "rows"
 
     eot: Literal["prepend"] = Field("prepend", description="Every document begins with it.")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -17,6 +18,7 @@ class ShardIdx(Format):
     ``ids[offsets[i]:offsets[i + 1]]``; no document crosses two shards.
     """
 
+    read_as: ClassVar[Literal["ids", "rows"] | None] = "ids"
     eot: EotSide = Field("append", description="append, prepend or none.")
     max_tokens: int = Field(
         1 << 29,

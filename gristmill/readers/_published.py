@@ -12,13 +12,9 @@ from gristmill import places
 from gristmill.errors import ConfigError, InputError
 from gristmill.manifest import exists, read_manifest
 from gristmill.places import at, is_remote
+from gristmill.plugins import fact, kinds
 from gristmill.readers._bytes import Parts, parts_in
 from gristmill.types import LabelMask, Manifest, PublishedFile
-
-RAW = ("nanogpt", "olmo", "llmc", "build_nanogpt", "megatron", "datatrove", "shard_idx")
-"""Formats whose files are ids back to back, after a header or none."""
-
-ROWS = ("parquet_rows",)
 
 Holds = Literal["ids", "rows"]
 
@@ -174,10 +170,10 @@ def is_data_set(path: str | Path) -> bool:
 
 
 def _format(manifest: Manifest, holds: Holds, format: str | None, uri: str) -> str:
-    readable = RAW if holds == "ids" else ROWS
     there = list(dict.fromkeys(file.format for file in manifest.files))
-    found = [kind for kind in there if kind in readable and format in (None, kind)]
+    found = [kind for kind in there if fact("formats", kind, "read_as") == holds and format in (None, kind)]
     if not found:
+        readable = [kind for kind in kinds("formats") if fact("formats", kind, "read_as") == holds]
         wanted = f"format {format!r} of {holds}" if format else f"format of {holds} ({', '.join(readable)})"
         raise ConfigError(f"{uri}: no {wanted}; there are: {', '.join(there)}")
     return found[0]

@@ -6,6 +6,7 @@ from typing import Any
 
 import yaml
 
+from gristmill.plugins import fact
 from gristmill.reporting.health import judged_rows
 from gristmill.reporting.tables import escape, loss_rows, markdown, mix_rows, repetitions, source_rows
 from gristmill.types import Manifest, file_name
@@ -100,7 +101,6 @@ def _configs(manifest: Manifest) -> list[dict[str, Any]]:
 def _body(manifest: Manifest) -> str:
     totals, record = manifest.totals, manifest.tokenizer
     losses, rules = loss_rows(manifest), judged_rows(manifest)
-    first = manifest.files[0].path if manifest.files else ""
     lines = [
         f"# {escape(manifest.dataset)}",
         "",
@@ -137,7 +137,7 @@ def _body(manifest: Manifest) -> str:
         "",
         "## Read it",
         "",
-        *_reading(manifest, first),
+        *_reading(manifest),
         "## Verify it",
         "",
         "    python flows/verify.py FOLDER",
@@ -167,18 +167,17 @@ def _splits(manifest: Manifest) -> list[dict[str, object]]:
     ]
 
 
-def _reading(manifest: Manifest, first: str) -> list[str]:
-    """A snippet for the first file, where it is bare ids."""
-    if not first.endswith(".bin"):
+def _reading(manifest: Manifest) -> list[str]:
+    """A snippet for the readers, where they open one of the formats."""
+    if not any(fact("formats", file.format, "read_as") == "ids" for file in manifest.files):
         return ["The folder of each format is laid out as its trainer expects it.", ""]
     return [
         "```python",
+        "from gristmill.readers.loader import Loader",
         "from gristmill.readers.windows import Windows",
         "",
-        'windows = Windows("FOLDER", length=1024, seed=1)',
-        "x, y = windows.batch(12)  # int64, (12, 1024) each; y is x shifted by one",
+        'loader = Loader(Windows("FOLDER", length=1024), batch=12, seed=1)',
+        "batch = loader.next()  # batch.x, batch.y: int64, (12, 1024) each; y is x shifted by one",
         "```",
-        "",
-        f"or map `{first}` as {manifest.dtype} ids.",
         "",
     ]

@@ -4,6 +4,7 @@ Drawn by leather (MIT, pure Python), which measures text by its length and not b
 the same. Colours come from the page's style sheet, by the classes that leather gives: ``bars``, ``columns``, ``tick``.
 """
 
+import math
 import xml.etree.ElementTree as ElementTree
 from typing import Any
 
@@ -14,6 +15,8 @@ BAR = 26
 """Height of a bar and the gap below it, in the units of the drawing."""
 
 COLUMN_HEIGHT = 300
+COLUMNS_WIDTH = WIDTH - 120
+"""What the axis of values and the margins leave to the columns, at the least."""
 LONGEST_LABEL = 28
 
 Values = list[tuple[str, float]]
@@ -30,11 +33,15 @@ def bars(values: Values, title: str, unit: str) -> str:
 
 
 def columns(values: Values, title: str, name: str, unit: str) -> str:
-    """Columns from left to right; ``name`` names the axis of labels, ``unit`` that of values."""
+    """Columns from left to right; ``name`` names the axis of labels, ``unit`` that of values. Where labels are too wide
+    to stand side by side, each second, third and so on is shown, from the first on."""
     chart = leather.Chart()
-    chart.add_columns(_labelled(values))
+    labelled = _labelled(values)
+    chart.add_columns(labelled)
     chart.add_y_scale(0, max(value for _, value in values) or 1)
-    chart.add_x_axis(name=name)
+    labels = [label for label, _ in labelled]
+    room = COLUMNS_WIDTH / len(labels) / leather.theme.tick_font_char_width
+    chart.add_x_axis(ticks=labels[:: math.ceil((max(map(len, labels)) + 1) / room)], name=name)
     chart.add_y_axis(name=unit, tick_formatter=_short)
     return _element(chart, title, COLUMN_HEIGHT)
 

@@ -18,8 +18,8 @@ MOST_ROWS = 50
 """Rows shown per table; the manifest has them all."""
 
 
-def summary(manifest: Manifest) -> str:
-    """Markdown: totals, what was dropped and why, published files, input shards."""
+def summary(manifest: Manifest, digits: int = 64) -> str:
+    """Markdown: totals, what was dropped and why, published files, input shards; ``digits`` of each sha256."""
     totals, record = manifest.totals, manifest.tokenizer
     lines = [
         f"# {escape(manifest.dataset)}",
@@ -27,14 +27,15 @@ def summary(manifest: Manifest) -> str:
         f"{totals['input_documents']:,} documents in, {totals['documents']:,} published: {totals['tokens']:,} tokens, "
         f"end-of-text not counted ({_eot_sides(manifest)}).",
         "",
-        f"- tokenizer: {escape(record.name)}, {record.vocab_size:,} ids, {manifest.dtype}, sha256 `{record.sha256}`",
+        f"- tokenizer: {escape(record.name)}, {record.vocab_size:,} ids, {manifest.dtype}, "
+        f"sha256 `{record.sha256[:digits]}`",
         f"- encoded by {escape(record.fast_path)}; {record.documents_compared:,} documents compared with the "
         f"reference, {record.documents_different} different",
         f"- configuration: `{manifest.config_fingerprint}`, gristmill {manifest.code_version}",
         "",
         "## Published files",
         "",
-        markdown(published_rows(manifest)[:MOST_ROWS]),
+        markdown([{**row, "sha256": str(row["sha256"])[:digits]} for row in published_rows(manifest)[:MOST_ROWS]]),
         "",
         "## Sources",
         "",

@@ -1,11 +1,16 @@
 """The data card: a header that the hub reads, counts from the manifest, nothing from data as markup."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from corpora import request, small_corpus, write_documents
 from manifests import manifest, source_shard, token_file
 
+from gristmill import serial
+from gristmill.plugins import fact, kinds
 from gristmill.reporting.card import card, card_name, index_name, untouched
 
 
@@ -73,6 +78,24 @@ def test_the_text_gives_the_counts_and_escapes_names() -> None:
     assert "| nanogpt | train | 1 | 1,234 | 1,234,567 | 2,468 |" in text
     assert "<script>" not in text
     assert "`report/index.html`" in text
+
+
+@pytest.mark.parametrize("kind", [kind for kind in kinds("formats") if fact("formats", kind, "read_as") == "ids"])
+def test_the_code_in_a_published_card_runs(tmp_path: Path, kind: str) -> None:
+    """It stood in every data set and failed with a TypeError: the first thing that a stranger tries."""
+    write_documents(tmp_path / "in" / "a.jsonl", small_corpus(40))
+    config = request(tmp_path, formats=[{"kind": kind}])
+    serial.prepare(config)
+    page = (tmp_path / "out" / "README.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(code.replace("FOLDER", config.destination), names)
+    assert names["batch"].x.shape == names["batch"].y.shape == (12, 1024)
+
+
+def test_a_format_that_no_reader_opens_has_no_code_in_the_card() -> None:
+    """Code for the readers beside files that only litdata opens would fail as well."""
+    assert b"```python" not in card(manifest(files=[token_file(path="litdata/train/chunk-0-0.bin", format="litdata")]))
 
 
 def test_an_edited_card_is_told_from_one_that_is_not() -> None:

@@ -1,11 +1,14 @@
 """Charts: the values that were given, harmless labels, the same bytes every time."""
 
+import itertools
 import xml.etree.ElementTree as ElementTree
 
+import leather
 import pytest
 
 from gristmill.reporting.charts import bars, columns
 
+TICK_CHARACTER = leather.theme.tick_font_char_width
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = '"><script>alert(1)</script>'
 
@@ -50,6 +53,18 @@ def test_labels_that_are_equal_when_cut_keep_bars_of_their_own() -> None:
     long = "part of a very long name of a file "
     chart = bars([(f"{long}{number}", 10.0 + number) for number in range(3)], "Files", "tokens")
     assert len(set(widths(chart))) == 3
+
+
+@pytest.mark.parametrize("count", [1, 4, 12, 24, 40])
+def test_labels_of_columns_do_not_run_into_each_other(count: int) -> None:
+    """Twenty lengths of documents were printed over each other, and none could be read."""
+    chart = parsed(columns([(f"{1 << n}k-{2 << n}k"[-14:] + str(n), n) for n in range(count)], "a", "ids", "documents"))
+    axis = next(group for group in chart.iter() if group.get("class") == "axis bottom")
+    labels = [text for text in axis.iter() if text.get("text-anchor") == "middle" and text.text != "ids"]
+    half = {text.text: len(text.text or "") * TICK_CHARACTER / 2 for text in labels}
+    places = [(float(text.get("x", "")), half[text.text]) for text in labels]
+    assert labels
+    assert all(x + own < after - its for (x, own), (after, its) in itertools.pairwise(places))
 
 
 @pytest.mark.parametrize(("value", "end"), [(7, "7.5"), (1_234_567, "1.5M"), (11_000, "15k"), (0, "1")])
