@@ -8,11 +8,10 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-import yaml
 from rich.table import Table
 
 from gristmill import config_file, ledger, places
-from gristmill.commands import failing_clearly, past_stopping, say, stopped, stopping_in_time
+from gristmill.commands import Parser, failing_clearly, past_stopping, say, stopped, stopping_in_time
 from gristmill.commands.explain import explain
 from gristmill.commands.rehearsal import show_rehearsal
 from gristmill.commands.samples import windows
@@ -57,14 +56,12 @@ PREFECT_DEFAULTS = {
 """For a command started outside the project's folder, where prefect.toml is not found."""
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The command line."""
-    found = argparse.ArgumentParser(
+    found = Parser(
         prog="python flows/prepare.py",
         description=DESCRIPTION,
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     add_request(found)
     found.add_argument(
@@ -92,7 +89,7 @@ def parser() -> argparse.ArgumentParser:
     return found
 
 
-def add_request(parser: argparse.ArgumentParser) -> None:
+def add_request(parser: Parser) -> None:
     """The arguments that say what to make and where, read by ``configured``."""
     parser.add_argument("config", nargs="?", metavar="CONFIG", help="YAML file that says what to make")
     parser.add_argument("--output", metavar="URI", help="where the result goes (default: out/<dataset>)")
@@ -209,10 +206,7 @@ def _setting(text: str) -> tuple[str, Any]:
     key, separator, value = text.partition("=")
     if not separator or not key:
         raise ConfigError(f"--set {text}: expected KEY=VALUE")
-    try:
-        return key, yaml.safe_load(value)
-    except yaml.YAMLError:
-        raise ConfigError(f"--set {text}: the value is not valid YAML; put it in quotes") from None
+    return key, config_file.parsed(value, f"--set {text}")
 
 
 def show_plan(planned: Plan, config: PrepareConfig) -> None:
