@@ -48,13 +48,6 @@ out (on_bad_file: quarantine), 130 stopped by Ctrl-C, 143 by SIGTERM
 LEFT_OUT = 3
 """The exit status of a run that made its data set without some input files."""
 
-PREFECT_DEFAULTS = {
-    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",
-    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-    "DO_NOT_TRACK": "1",
-}
-"""For a command started outside the project's folder, where prefect.toml is not found."""
-
 
 def parser() -> Parser:
     """The command line."""
@@ -144,8 +137,7 @@ def check(arguments: list[str]) -> Command:
 
 def before_prefect(debug: bool) -> None:
     """What must be set before Prefect is imported, and what the user is told of the wait."""
-    for name, value in PREFECT_DEFAULTS.items():
-        os.environ.setdefault(name, value)
+    os.environ.setdefault("DO_NOT_TRACK", "1")
     # The console shows the board and, at the end, our own line; Prefect would print a failure's traceback. The run's
     # log keeps it all.
     os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "ERROR" if debug else "CRITICAL")
