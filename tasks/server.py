@@ -6,15 +6,18 @@ it starts, 6 s on its own, while the command imports the rest.
 
 import atexit
 import contextlib
+import functools
 import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
 import httpx
+from prefect import Flow
 from prefect.context import refresh_global_settings_context
 from prefect.exceptions import TerminationSignal
 from prefect.settings import (
@@ -65,8 +68,14 @@ class Server:
         self.url = f"http://127.0.0.1:{port}/api"
         place = ["--host", "127.0.0.1", "--port", str(port)]
         how = ["--factory", "--lifespan", "on", "--log-level", "error"]
+        self._command = [sys.executable, "-m", "uvicorn", "prefect.server.api.server:create_app", *place, *how]
+        self._stopping = False
+        self._start()
+        atexit.register(self.stop)
+
+    def _start(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "uvicorn", "prefect.server.api.server:create_app", *place, *how],
+            self._command,
             env={**os.environ, **EPHEMERAL, **get_current_settings().to_environment_variables(exclude_unset=True)},
             start_new_session=True,
         )
@@ -77,7 +86,17 @@ class Server:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        atexit.register(self.stop)
+
+    def keep(self) -> None:
+        """From here on, start it again where it ends by itself, once: Prefect asks for a minute and the run goes on."""
+        threading.Thread(target=self._restart, daemon=True).start()
+
+    def _restart(self) -> None:
+        self._process.wait()
+        if not self._stopping:
+            self._watch.kill()
+            self._watch.wait()
+            self._start()
 
     def is_up(self) -> bool:
         """Whether it answers. Raises ``StorageError`` when it ended instead."""
@@ -89,6 +108,7 @@ class Server:
 
     def stop(self) -> None:
         """End it, by force after five seconds."""
+        self._stopping = True
         atexit.unregister(self.stop)
         self._process.terminate()
         try:
@@ -134,18 +154,33 @@ def wait() -> None:
                 "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS gives it longer"
             )
         time.sleep(0.05)
+    _server.keep()
     os.environ["PREFECT_API_URL"] = _server.url
     refresh_global_settings_context()
 
 
-def with_server(flow: Callable[..., Any]) -> Callable[..., Any]:
-    """``flow``, called once the server of ``begin`` answers."""
+def with_server(flow: Flow[..., Any]) -> Callable[..., Any]:
+    """``flow``, called once the server of ``begin`` answers. Where its body has returned and the server is gone, so
+    that Prefect cannot record the end of the run, returns what the body returned; earlier, raises ``StorageError``."""
+    body, made = flow.fn, []
+
+    @functools.wraps(body)
+    def kept(*arguments: Any, **named: Any) -> Any:
+        made.append(body(*arguments, **named))
+        return made[-1]
 
     def run(*arguments: Any) -> Any:
         wait()
+        flow.fn = kept
         try:
             return flow(*arguments)
         except TerminationSignal as late:  # it came while Prefect, having finished, gave up handling it
             stopped(late.signal)
+        except httpx.HTTPError as error:
+            gone = f"Prefect's server does not answer: {error}"
+            if not made:
+                raise StorageError(f"{gone}; the same command resumes the run once there is one") from error
+            print(f"warning: {gone}; all is made, but it has no record of the end of the run", file=sys.stderr)
+            return made[-1]
 
     return run

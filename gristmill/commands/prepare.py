@@ -140,7 +140,8 @@ def before_prefect(debug: bool) -> None:
     os.environ.setdefault("DO_NOT_TRACK", "1")
     # The console shows the board and, at the end, our own line; Prefect would print a failure's traceback. The run's
     # log keeps it all.
-    os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "ERROR" if debug else "CRITICAL")
+    for name in ("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "PREFECT_LOGGING_INTERNAL_LEVEL"):
+        os.environ.setdefault(name, "ERROR" if debug else "CRITICAL")
     if not os.environ.get("PREFECT_API_URL"):
         print(
             "Starting Prefect's own server, about 10 s; `prefect server start` and PREFECT_API_URL save this wait.",

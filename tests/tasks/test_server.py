@@ -5,10 +5,11 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import psutil
 import pytest
 from prefect.settings import PREFECT_API_URL, temporary_settings
@@ -86,6 +87,51 @@ def test_a_server_that_ends_before_it_answers_is_an_error_at_once(monkeypatch: p
             server.wait()
     finally:
         started.stop()
+
+
+def test_a_server_that_ends_by_itself_is_started_again_at_the_same_address() -> None:
+    """Out of memory it was killed, and the run waited five minutes to end in a traceback, its data set whole."""
+    started = server.Server()
+    try:
+        first = started._process
+        started.keep()
+        first.kill()
+        deadline = time.monotonic() + 10
+        while started._process is first:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        assert started._process.args == first.args
+        assert started._process.poll() is None
+    finally:
+        started.stop()
+
+
+class Gone:
+    """A flow whose server is gone when its body returns, or before it does."""
+
+    def __init__(self, body: Callable[[], str]) -> None:
+        self.fn: Callable[..., Any] = body
+
+    def __call__(self) -> None:
+        self.fn()
+        raise httpx.ConnectError("Connection refused")
+
+
+def test_what_is_made_counts_without_a_server(capsys: pytest.CaptureFixture[str]) -> None:
+    """With the manifest in place, status 1 and 110 lines of traceback say that a night's work is lost."""
+    assert server.with_server(Gone(lambda: "whole"))() == "whole"
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("warning: Prefect's server does not answer: Connection refused; all is made")
+
+
+def test_what_is_not_made_yet_does_not(capsys: pytest.CaptureFixture[str]) -> None:
+    def body() -> str:
+        raise httpx.ConnectError("Connection refused")
+
+    with pytest.raises(StorageError, match="Connection refused; the same command resumes the run"):
+        server.with_server(Gone(body))()
+    assert capsys.readouterr().err == ""
 
 
 def test_it_leaves_nothing_behind() -> None:
