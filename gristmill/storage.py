@@ -72,6 +72,7 @@ class Writer:
         self.path = path
         self.nbytes = 0
         self._digest = hashlib.sha256()
+        self._marked = 0, self._digest.copy()
         self._temporary = path.with_name(temporary(path.name))
         with translated(path):
             self._file: BinaryIO = self._temporary.open("wb")
@@ -84,6 +85,17 @@ class Writer:
         size = memoryview(data).nbytes
         self.nbytes += size
         return size
+
+    def mark(self) -> None:
+        """Remember this place for ``rewind``."""
+        self._marked = self.nbytes, self._digest.copy()
+
+    def rewind(self) -> None:
+        """Give up what was written since the last ``mark``."""
+        self.nbytes, self._digest = self._marked
+        with translated(self.path):
+            self._file.seek(self.nbytes)
+            self._file.truncate()
 
     def flush(self) -> None:
         """For libraries that expect a file object; nothing is promised before ``close``."""

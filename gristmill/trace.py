@@ -19,6 +19,7 @@ from gristmill.errors import InputError
 from gristmill.manifest import read_manifest
 from gristmill.places import Place
 from gristmill.sources.base import Source
+from gristmill.stages._special import SPECIAL_ID, SpecialIds
 from gristmill.stages.clean import NOT_BLANK
 from gristmill.stages.decide import CONTAMINATED
 from gristmill.stages.mix import NOT_MIXED
@@ -158,7 +159,7 @@ class _Tracer:
         self, document: pa.RecordBatch, steps: list[Step], row: dict[str, Any] | None, notes: list[str]
     ) -> Trace:
         text = str(document.column("text")[0].as_py())
-        fate = _reason(steps) or (row["reason"] if row else "no_tokens" if self._vanished(text) else "published")
+        fate = _reason(steps) or (row["reason"] if row else self._tokenized(text))
         if fate == "published" and self._config.mix:
             fate, notes = self._mixed(text, notes)
         return Trace(
@@ -181,11 +182,16 @@ class _Tracer:
         repeated = [f"published {times} times: its source is repeated to reach its share"] if times > 1 else []
         return "published" if times else NOT_MIXED, [*notes, *repeated]
 
-    def _vanished(self, text: str) -> bool:
-        """Whether the tokenizer leaves nothing of the text, where that happened at all."""
-        if not any(shard.dropped.get("no_tokens") for shard in self._manifest.source_shards):
-            return False
-        return not len(published_encoder(self._place.uri, self._manifest).encode([text]).ids)
+    def _tokenized(self, text: str) -> str:
+        """What the tokenize stage did with the text: asked where it left out any at all."""
+        shards = self._manifest.source_shards
+        if not any(shard.dropped.get("no_tokens") or shard.quarantined.get(SPECIAL_ID) for shard in shards):
+            return "published"
+        encoder = published_encoder(self._place.uri, self._manifest)
+        ids = encoder.encode([text]).ids
+        if SpecialIds(encoder).places(ids).size:
+            return f"quarantined: {SPECIAL_ID}"
+        return "published" if len(ids) else "no_tokens"
 
     def _kept_text(self, row: dict[str, Any]) -> str:
         """The document of this input, the line of an evaluation file or the document of earlier data."""

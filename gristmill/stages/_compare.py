@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from gristmill.errors import InputError
+from gristmill.stages._kept import Kept
 from gristmill.tokenizers.base import REFERENCE, REFERENCE_PIECE, Encoded, Encoder
 
 LEAST = 64
@@ -30,6 +31,17 @@ def sample(documents: int, share: float, key: str) -> np.ndarray:
     wanted = min(documents, max(LEAST, math.ceil(share * documents)))
     chosen[np.random.default_rng(int(key, 16)).permutation(documents)[:wanted]] = True
     return chosen
+
+
+def located(error: InputError, piece: str, batch: Kept, encoder: Encoder) -> InputError:
+    """The same error with the piece, and the first document of ``batch`` that cannot be encoded, if there is one."""
+    for name, text in zip(*(batch.documents.column(key).to_pylist() for key in ("id", "text")), strict=True):
+        try:
+            encoder.encode([text])
+            encoder.encode_reference([text[:LONGEST]])
+        except InputError as own:
+            return InputError(f"{piece}, document {name}: {own}", own.reason)
+    return InputError(f"{piece}: {error}", error.reason)
 
 
 class Check:
@@ -71,7 +83,7 @@ class Check:
         wanted = self._encoder.encode_reference(heads)
         different: list[str] = []
         for place, (text, head, number) in enumerate(zip(texts, heads, chosen.tolist(), strict=True)):
-            if len(head) < len(text) or not encoded.ids.size:
+            if len(head) < len(text) or len(encoded.ids) != encoded.offsets[-1]:
                 ours = self._encoder.encode([head]).ids
             else:
                 ours = encoded.ids[encoded.offsets[number] : encoded.offsets[number + 1]]

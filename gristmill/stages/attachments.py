@@ -5,6 +5,7 @@ import itertools
 from pathlib import Path
 
 import msgspec
+import pyarrow as pa
 
 from gristmill import places, storage
 from gristmill.config import PrepareConfig
@@ -15,7 +16,10 @@ from gristmill.stages.figures import figures
 from gristmill.stages.rehearse import rehearsal
 from gristmill.stages.results import Results
 from gristmill.stages.vocabulary import report_of_training
-from gristmill.types import AttachedFile, Manifest, StageReport, file_name
+from gristmill.types import Artifact, AttachedFile, Manifest, StageReport, file_name
+
+QUARANTINE = "quarantine"
+"""The artifact of documents that cannot be used, of both ``fetch`` and ``tokenize``."""
 
 Content = list[Path] | bytes
 """What a file is to hold: bytes, or those of files of the work area."""
@@ -29,6 +33,7 @@ def attachments(results: Results, manifest: Manifest, config: PrepareConfig) -> 
         **_companions(results),
         **_sidecars(results, manifest, config),
         **_quarantine(results.fetched),
+        **_special(results),
         **_duplicates(results),
         **_rejected(results),
         **_documents(results, config),
@@ -92,10 +97,28 @@ def _sidecars(results: Results, manifest: Manifest, config: PrepareConfig) -> di
 
 def _quarantine(fetched: list[StageReport]) -> dict[str, Content]:
     return {
-        f"report/quarantine/shard-{report.shard:05d}.jsonl.zst": [places.here(report.artifacts["quarantine"])]
+        f"report/quarantine/shard-{report.shard:05d}.jsonl.zst": [places.here(report.artifacts[QUARANTINE])]
         for report in fetched
-        if "quarantine" in report.artifacts
+        if QUARANTINE in report.artifacts
     }
+
+
+def _special(results: Results) -> dict[str, Content]:
+    """What the tokenize stage quarantined, with the input named as for other documents."""
+    uris = {shard.index: shard.uri for shard in results.shards}
+    return {
+        f"report/quarantine/{report.name}-tokens.jsonl.zst": _with_uri(uris[report.shard], report.artifacts[QUARANTINE])
+        for report in results.tokenized
+        if QUARANTINE in report.artifacts
+    }
+
+
+def _with_uri(uri: str, artifact: Artifact) -> bytes:
+    rows = map(msgspec.json.decode, places.here(artifact).read_bytes().splitlines())
+    out = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(out, "zstd") as stream:
+        stream.write(b"".join(msgspec.json.encode({"uri": uri, **row}) + b"\n" for row in rows))
+    return bytes(out.getvalue())
 
 
 def _duplicates(results: Results) -> dict[str, Content]:

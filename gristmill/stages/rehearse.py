@@ -97,7 +97,7 @@ def _findings(results: Results, counted: Figures, manifest: Manifest, share: flo
         share=share,
         documents=counted.documents,
         characters=counted.characters,
-        quarantined=sum(report.quarantined for report in results.fetched),
+        quarantined=sum(report.quarantined for report in [*results.fetched, *results.tokenized]),
         searched=bool(config.dedup),
         unknown=sum(report.details["unknown"] for report in results.tokenized),
         tokens=sum(tokens.values()),

@@ -125,17 +125,19 @@ def _row(
 ) -> SourceShard:
     """One input shard, summed over its pieces; every document that was read is accounted for."""
     dropped: Counter[str] = Counter(read.dropped)
+    quarantined: Counter[str] = Counter(read.quarantine_reasons)
     for place in places:
         dropped.update(results.cleaned[place].dropped)
         dropped.update(results.decided.details["dropped"][place])
         if results.trimmed:
             dropped.update(results.trimmed[place].dropped)
         dropped.update(results.tokenized[place].dropped)
+        quarantined.update(results.tokenized[place].quarantine_reasons)
     own = [published[place] for place in places]
     if left := sum(piece.get(NOT_MIXED, 0) for piece in own):
         dropped[NOT_MIXED] = left
     kept = sum(piece["documents"] for piece in own)
-    assert read.docs_in == kept + dropped.total() + read.quarantined
+    assert read.docs_in == kept + dropped.total() + quarantined.total()
     return SourceShard(
         index=shard.index,
         source=shard.source,
@@ -149,7 +151,7 @@ def _row(
         documents=read.docs_in,
         kept=kept,
         dropped=dict(sorted(dropped.items())),
-        quarantined=read.quarantine_reasons,
+        quarantined=dict(sorted(quarantined.items())),
         tokens=sum(piece["tokens"] for piece in own),
         link=shard.link,
     )

@@ -8,8 +8,8 @@ from pyarrow import ipc, memory_map
 
 from gristmill import ledger, places
 from gristmill.config import PrepareConfig
-from gristmill.stages._kept import Kept, kept
-from gristmill.stages.tokenize import Run
+from gristmill.stages._kept import kept
+from gristmill.stages.tokenize import NONE, Run
 from gristmill.tokenizers.base import Encoded, Encoder
 from gristmill.types import StageReport
 
@@ -41,8 +41,8 @@ def texts(
     config: PrepareConfig,
 ) -> StageReport:
     """Write ``tokens`` and ``index`` as ``tokenize`` does, with the bytes of the text in UTF-8 for ids; a document that
-    the tokenizer gives no id is left out here too."""
-    vanished = tokenized.dropped.get("no_tokens", 0)
+    has no ids there is left out here too."""
+    vanished = tokenized.docs_in - tokenized.docs_out
     determined = {
         "clean": cleaned.fingerprint,
         "verdict": decided.fingerprint,
@@ -56,8 +56,7 @@ def texts(
         run = Run(place, cleaned, documents, _Utf8(), np.dtype("u1"), arranged, config, folder, "reference")
         rows = _rows(tokenized) if vanished else None
         for batch in kept(place, cleaned, decided):
-            chosen = batch if rows is None else _among(batch, rows)
-            run.add(chosen)
+            run.add(batch, NONE if rows is None else np.setdiff1d(batch.rows, rows))
         return msgspec.structs.replace(run.report(cleaned, 0, key), stage="texts")
 
     return ledger.run(config.execution.work, "texts", cleaned.shard, determined, produce)
@@ -69,8 +68,3 @@ def _rows(tokenized: StageReport) -> np.ndarray:
         reader = ipc.open_file(file)
         batches = [reader.get_batch(number).column("row").to_numpy() for number in range(reader.num_record_batches)]
         return np.unique(np.concatenate([np.empty(0, np.uint32), *batches]))
-
-
-def _among(batch: Kept, rows: np.ndarray) -> Kept:
-    chosen = np.isin(batch.rows, rows)
-    return Kept(documents=batch.documents.filter(chosen), rows=batch.rows[chosen])

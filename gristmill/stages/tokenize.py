@@ -1,6 +1,7 @@
 """Encode the kept documents of one shard and group them by where they will go."""
 
 from collections import Counter
+from itertools import compress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,8 +13,9 @@ from gristmill import ledger, progress, storage
 from gristmill.config import PrepareConfig
 from gristmill.errors import InputError
 from gristmill.stages import order as ordering
-from gristmill.stages._compare import Check, Mismatch, sample
+from gristmill.stages._compare import Check, Mismatch, located, sample
 from gristmill.stages._kept import Kept, kept
+from gristmill.stages._special import SpecialIds
 from gristmill.stages.vocabulary import encoder, tokenizer_record
 from gristmill.tokenizers.base import Encoded, Encoder
 from gristmill.types import StageReport, token_dtype
@@ -34,6 +36,8 @@ ALONE = 1 << 22
 
 WRITE_DOCUMENTS = 256
 """Joined before they are written: some hundred kB, which the processor's cache holds while they are hashed."""
+
+NONE = np.empty(0, np.uint32)
 
 RUN_TOKENS = 1 << 25
 """Ids sorted by bucket at a time: 64 MB as uint16, and as much again while they are reordered."""
@@ -73,9 +77,9 @@ def tokenize(
             for batch in kept(place, cleaned, decided, alone=ALONE):
                 if batch.rows.size:
                     run.add(batch)
-        except Mismatch:
+        except InputError as error:
             run.discard()
-            raise
+            raise error if isinstance(error, Mismatch) else located(error, cleaned.name, batch, found) from None
         return run.report(cleaned, different, key)
 
     def produce(folder: Path, key: str) -> StageReport:
@@ -111,12 +115,14 @@ class Run:
         self._arranged = arranged.details
         self._encode = encoder.encode if encode_by == "fast" else encoder.encode_reference
         self._pieces = encoder.pieces if encode_by == "fast" else encoder.reference_pieces
+        self._special = SpecialIds(encoder)
         compared = sample(documents, config.tokenizer.compare_share, cleaned.fingerprint)
         self._check = Check(encoder, compared if encode_by == "fast" else np.zeros_like(compared))
         self._dtype = dtype
         self._first = arranged.details["first"][place]
         self._key_space = config.ordering.key_space(arranged.details["documents"])
         self._bounds = ordering.bucket_bounds(arranged.details["buckets"], self._key_space)
+        self._folder = folder
         self._tokens = storage.Writer(folder / "tokens")
         self._index = storage.Writer(folder / "index")
         self._index_writer = ipc.new_file(self._index, INDEX)
@@ -131,14 +137,23 @@ class Run:
         self._tokens.discard()
         self._index.discard()
 
-    def add(self, batch: Kept) -> None:
-        """Encode a batch of kept documents."""
+    def add(self, batch: Kept, left_out: np.ndarray = NONE) -> None:
+        """Encode a batch of kept documents, without those in the rows ``left_out``, which keep their places in the
+        order."""
         column = batch.documents.column("text")
         texts = column.to_pylist()
         keys, held_out, texts, rows, sources = self._placed(texts, batch)
         alone = len(batch.rows) == 1 and column.nbytes > ALONE
+        if alone and left_out.size:
+            return
         encoded = self._written_through(texts) if alone else self._encode(texts)
         self._check.add(texts, encoded)
+        if (out := np.union1d(left_out, self._special.quarantine(batch, rows, encoded))).size:
+            if alone:
+                return
+            stays = ~np.isin(rows, out)
+            encoded, keys, held_out, rows = encoded.only(stays), keys[stays], held_out[stays], rows[stays]
+            texts, sources = list(compress(texts, stays)), list(compress(sources, stays))
         lengths = np.diff(encoded.offsets)
         records = np.empty(
             len(texts), [("bucket", "u4"), ("key", "u8"), ("row", "u4"), ("offset", "u8"), ("length", "u4")]
@@ -159,15 +174,21 @@ class Run:
 
     def _written_through(self, texts: list[str]) -> Encoded:
         """Write the ids of ``texts`` after those that are pending, piece by piece: those of one document may be 200
-        MB. What is given back has their places among all that is written, and no ids."""
+        MB. What is given back has their places among all that is written, and no ids; or the first special id of
+        them alone, and nothing is written."""
         self._flush()
+        self._tokens.mark()
         offsets = [self._written]
         for text in texts:
+            offsets.append(offsets[-1])
             for ids in self._pieces(text):
                 self._check.ids(ids)
+                if (special := self._special.places(ids)).size:
+                    self._tokens.rewind()
+                    return Encoded(ids=ids[special[:1]], offsets=np.zeros(len(texts) + 1, np.int64))
                 self._tokens.write(ids.astype(self._dtype).data.cast("B"))
-                self._written += len(ids)
-            offsets.append(self._written)
+                offsets[-1] += len(ids)
+        self._written = offsets[-1]
         return Encoded(ids=np.empty(0, np.uint32), offsets=np.array(offsets))
 
     def _placed(self, texts: list[str], batch: Kept) -> tuple[np.ndarray, np.ndarray, list[str], np.ndarray, list[str]]:
@@ -247,18 +268,21 @@ class Run:
         self._index.close()
         self._tokens.close()
         dropped = {reason: count for reason, count in self._dropped.items() if count}
+        aside = self._special.written(self._folder)
         return StageReport(
             stage="tokenize",
             shard=cleaned.shard,
             piece=cleaned.piece,
             fingerprint=key,
             docs_in=self._documents,
-            docs_out=self._documents - sum(dropped.values()),
+            docs_out=self._documents - sum(dropped.values()) - self._special.count,
             chars_in=self._characters,
             chars_out=self._characters,
             tokens=self._written,
             dropped=dropped,
-            artifacts={"tokens": self._tokens.artifact, "index": self._index.artifact},
+            quarantined=self._special.count,
+            quarantine_reasons=self._special.reasons(),
+            artifacts={"tokens": self._tokens.artifact, "index": self._index.artifact, **aside},
             details={
                 "buckets": {str(bucket): counts for bucket, counts in sorted(self._buckets.items())},
                 "sources": self._sources,

@@ -14,8 +14,12 @@ from gristmill.errors import ConfigError, InputError
 from gristmill.manifest import exists, read_manifest
 from gristmill.stages._loaded import loaded
 from gristmill.stages._training import Measurements, Sample, measure, training_report
+from gristmill.tokenizers._battery import check_special
 from gristmill.tokenizers.base import Encoder, Tokenizer
 from gristmill.types import Artifact, StageReport, TokenizerRecord, token_dtype
+
+SPECIAL_TEXT = 2
+"""Raised when text that spells a special token gets other ids: what was tokenized before is not used again."""
 
 
 def check_tokenizer(config: PrepareConfig) -> None:
@@ -30,7 +34,8 @@ def check_tokenizer(config: PrepareConfig) -> None:
     with tempfile.TemporaryDirectory(prefix="gristmill-tokenizer-") as name:
         config.tokenizer.prepare([], Path(name))
         record = _record(config.tokenizer, Path(name), _files(Path(name)))
-    check_formats(record, config)
+        check_formats(record, config)
+        _check_special(_load(config.tokenizer, Path(name), _files(Path(name))), config)
     if not exists(config.destination):
         return
     published = read_manifest(config.destination).tokenizer
@@ -44,11 +49,12 @@ def check_tokenizer(config: PrepareConfig) -> None:
 def vocabulary(generation: int, cleaned: list[StageReport], decided: StageReport, config: PrepareConfig) -> StageReport:
     """``obtain`` a tokenizer that the formats can hold; from the second generation on that of the first.
 
-
-    Raises ``ConfigError`` when a format cannot hold the vocabulary or needs an end-of-text token that is not there.
+    Raises ``ConfigError`` when a format cannot hold the vocabulary or needs an EOS that is not there, or when a text
+    can have a special id.
     """
     report = obtain(cleaned, decided, config) if generation == 1 else _published(config)
     check_formats(tokenizer_record(report), config)
+    _check_special(encoder(report, config), config)
     return report
 
 
@@ -59,7 +65,7 @@ def obtain(cleaned: list[StageReport], decided: StageReport, config: PrepareConf
     Raises ``InputError`` when no document is left, ``ConfigError`` when too much is unknown to a trained tokenizer.
     """
     _check_left(cleaned, decided)
-    determined: dict[str, Any] = {"tokenizer": config.tokenizer.identity()}
+    determined: dict[str, Any] = {"tokenizer": config.tokenizer.identity(), "special_text": SPECIAL_TEXT}
     if config.tokenizer.needs_documents:
         determined["documents"] = decided.fingerprint
     else:
@@ -82,7 +88,11 @@ def _published(config: PrepareConfig) -> StageReport:
     """The tokenizer that the data set was made with. Raises ``ConfigError`` when the configuration now names another
     one by the same name."""
     manifest = read_manifest(config.destination)
-    determined = {"published": manifest.tokenizer.sha256, "tokenizer": config.tokenizer.identity()}
+    determined = {
+        "published": manifest.tokenizer.sha256,
+        "tokenizer": config.tokenizer.identity(),
+        "special_text": SPECIAL_TEXT,
+    }
 
     def produce(folder: Path, key: str) -> StageReport:
         for path in places.at(config.destination).folder("tokenizer").iterdir():
@@ -105,6 +115,11 @@ def _files(folder: Path) -> dict[str, Artifact]:
     return {
         path.name: Artifact(uri=str(path), sha256=storage.digest(path), nbytes=path.stat().st_size) for path in files
     }
+
+
+def _check_special(encoder: Encoder, config: PrepareConfig) -> None:
+    if config.tokenizer.on_special_id == "refuse":
+        check_special(encoder)
 
 
 def _record(tokenizer: Tokenizer, folder: Path, files: dict[str, Artifact]) -> TokenizerRecord:

@@ -6,7 +6,8 @@ from functools import cache
 
 import numpy as np
 
-from gristmill.tokenizers.base import Encoded
+from gristmill.errors import ConfigError, InputError
+from gristmill.tokenizers.base import Encoded, Encoder
 
 Encode = Callable[[list[str]], Encoded]
 
@@ -43,10 +44,29 @@ DENSE = 0x32000
 
 RUN = 256
 
+EXCERPT = 40
+"""Characters of a text that an error shows."""
+
 
 def battery(specials: Iterable[str]) -> list[str]:
     """All texts, with each of ``specials`` alone, within a word, spaced and doubled."""
     return [*_common(), *(f"{special} a{special}b {special}{special}{special[:-1]}" for special in specials)]
+
+
+def spellings(special: str) -> list[str]:
+    """Texts with a special token: alone, within a word, spaced, doubled, on lines, and in forms that normalizers map
+    to it."""
+    wide = "".join(chr(ord(mark) + 0xFEE0) if "!" <= mark <= "~" else mark for mark in special)
+    return [
+        special,
+        f" {special}",
+        f"a {special}",
+        f"{special} a{special}b {special}{special}{special[:-1]}",
+        f"a\n{special}\n({special})\t{special}.\u00a0{special}\u3000{special}1{special}\u4e2d{special}",
+        f"\u00ad{special} \u200b{special}\u200b {special[:1]}\u00ad{special[1:]} {special[:1]} {special[1:]}",
+        f"{special.upper()} {special.lower()} {special.title()} {special.swapcase()}",
+        f"{wide} a{wide} {unicodedata.normalize('NFD', special)} {special[:1]}\u0301{special[1:]}",
+    ]
 
 
 @cache
@@ -66,3 +86,40 @@ def agree(fast: Encode, reference: Encode, specials: Iterable[str]) -> bool:
     texts = battery(specials)
     found, wanted = fast(texts), reference(texts)
     return np.array_equal(found.ids, wanted.ids) and np.array_equal(found.offsets, wanted.offsets)
+
+
+def check_special(encoder: Encoder) -> None:
+    """Raises ``ConfigError`` when a text has an id that no text may have: tried are every special token in many
+    surroundings and the whole battery."""
+    read = (encoder.decode(np.array([number])) for number in encoder.specials)
+    forms = filter(None, dict.fromkeys([*read, *encoder.specials.values()]))
+    texts = [text for form in forms for text in spellings(form)]
+    if encoder.specials and (found := _reaching(encoder, [*texts, *_common()])):
+        text, number = found
+        short = _reaching(encoder, [mark for mark in text if mark != text])
+        raise ConfigError(_reached(encoder, number, short[0] if short else text))
+
+
+def _reaching(encoder: Encoder, texts: list[str]) -> tuple[str, int] | None:
+    """The first of ``texts`` that has a special id, and that id. A text that the tokenizer gives up on has none: such a
+    document is an error anyway."""
+    try:
+        encoded = encoder.encode(texts)
+    except InputError:
+        each = (_reaching(encoder, [text]) for text in texts) if len(texts) > 1 else ()
+        return next(filter(None, each), None)
+    places = np.flatnonzero(np.isin(encoded.ids, list(encoder.specials)))
+    if not places.size:
+        return None
+    return texts[np.searchsorted(encoded.offsets, places[0], "right") - 1], int(encoded.ids[places[0]])
+
+
+def _reached(encoder: Encoder, number: int, text: str) -> str:
+    eos = number == encoder.eot_id
+    unknown = ", which is the unknown token too" if number == encoder.unk_id else ""
+    remedy = "name another token by tokenizer.eot" if eos else "mend the tokenizer"
+    return (
+        f"tokenizer {encoder.name}: a document with the text {text[:EXCERPT]!a} gets id {number} of "
+        f"{'EOS' if eos else 'the special token'} {encoder.specials[number]!a}{unknown}; {remedy}, or leave such "
+        "documents out by tokenizer.on_special_id: quarantine"
+    )

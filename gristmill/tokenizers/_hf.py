@@ -12,9 +12,11 @@ from tokenizers import Tokenizer as Reference
 
 from gristmill import storage
 from gristmill.errors import ConfigError, InputError
-from gristmill.tokenizers._battery import agree
+from gristmill.tokenizers._battery import Encode, agree
+from gristmill.tokenizers._needed import giving_up
 from gristmill.tokenizers._pieces import PiecedEncoder, Pieces
 from gristmill.tokenizers._rules import rules_of
+from gristmill.tokenizers._spelling import as_text
 from gristmill.tokenizers.base import REFERENCE, REFERENCE_PIECE, Encoded
 
 FILE = "tokenizer.json"
@@ -41,7 +43,8 @@ class HuggingFaceEncoder(PiecedEncoder):
     """An archived ``tokenizer.json``, loaded in the process that encodes.
 
     Truncation and padding stored in the file are switched off. ``encode_special_tokens`` is set here because the flag
-    is lost by pickling and is not stored in the file.
+    is lost by pickling and is not stored in the file; it keeps special tokens from being looked for in a text, and
+    ``as_text`` keeps the model from making them.
     """
 
     file = FILE
@@ -49,45 +52,54 @@ class HuggingFaceEncoder(PiecedEncoder):
     def __init__(self, folder: Path) -> None:
         about = json.loads((folder / ABOUT).read_text())
         document = json.loads((folder / FILE).read_bytes())
-        plain = json.dumps({**document, "truncation": None, "padding": None}, ensure_ascii=False)
+        document |= {"truncation": None, "padding": None}
         self.name = about["name"]
-        self._reference = _reference(plain, self.name)
-        self._reference.encode_special_tokens = True
-        rules = rules_of(document)
-        self._proof = Pieces(self._referred, rules, REFERENCE_PIECE)
-        vocabulary = self._reference.get_vocab(with_added_tokens=True)
+        self._decoder = _reference(document, self.name)
+        vocabulary = self._decoder.get_vocab(with_added_tokens=True)
         self.vocab_size = max(vocabulary.values()) + 1
-        self.eot_id = _eot(about["eot"], vocabulary, self.name)
-        self.unk_id = _unknown(document["model"], vocabulary)
+        eot = _eot(about["eot"], vocabulary, self.name)
+        self.eot_id = vocabulary[eot]
+        self.unk_id = vocabulary.get(_name_of_unknown(document["model"]))
+        added = document.get("added_tokens") or []
+        special = {token["content"] for token in added if token["special"]}
+        self.specials = {vocabulary[token]: token for token in sorted({*special, eot})}
+        if self.unk_id not in (None, self.eot_id):
+            self.specials.pop(self.unk_id, None)
+        meant = {eot} & {*END_OF_TEXT, *(token["content"] for token in added)}
+        live = as_text(document, special | meant | {_name_of_unknown(document["model"])})
+        self._reference = self._decoder if live is document else _reference(live, self.name)
+        self._reference.encode_special_tokens = True
+        rules = rules_of(live)
+        self._proof = Pieces(self._referred, rules, REFERENCE_PIECE)
         self.drops_unknown = any(not len(self.encode_reference([rare]).ids) for rare in RARE)
-        fast = self._proven_fast(plain, [token["content"] for token in document.get("added_tokens") or []])
-        self._pieces = self._proof if fast is None else Pieces(lambda texts: flat(fast, texts), rules)
+        fast = self._proven_fast(live, [token["content"] for token in added])
+        self._pieces = self._proof if fast is None else Pieces(faster(fast, self._referred), rules)
         self.fast_path = (
             f"fastokens {version('fastokens')}" if fast else f"{REFERENCE}tokenizers {version('tokenizers')}"
         )
 
-    def _proven_fast(self, document: str, specials: list[str]) -> Any:
+    def _proven_fast(self, document: dict[str, Any], specials: list[str]) -> Any:
         """The fast library if it loads this tokenizer and agrees on the whole battery, else None."""
         try:
-            fast = fastokens.Tokenizer.from_json_str(document)
+            fast = fastokens.Tokenizer.from_json_str(json.dumps(document, ensure_ascii=False))
             same = agree(lambda texts: flat(fast, texts), self.encode_reference, specials)
-        except (ValueError, RuntimeError):
+        except (ValueError, RuntimeError, InputError):
             return None
         return fast if same else None
 
     def _referred(self, texts: list[str]) -> Encoded:
         assert self._reference.encode_special_tokens
-        rows = [
-            np.array(encoding.ids, np.uint32)
-            for group in _groups(texts)
-            for encoding in self._reference.encode_batch_fast(group, add_special_tokens=False)
-        ]
+        rows: list[np.ndarray] = []
+        for group in _groups(texts):
+            with giving_up(self.name, group):
+                found = self._reference.encode_batch_fast(group, add_special_tokens=False)
+            rows += [np.array(encoding.ids, np.uint32) for encoding in found]
         offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
         ids = np.concatenate([np.empty(0, np.uint32), *rows])
         return Encoded(ids=ids, offsets=offsets)
 
     def decode(self, ids: np.ndarray) -> str:
-        return str(self._reference.decode(ids.tolist(), skip_special_tokens=False))
+        return str(self._decoder.decode(ids.tolist(), skip_special_tokens=False))
 
 
 def _groups(texts: list[str]) -> Iterator[list[str]]:
@@ -102,11 +114,23 @@ def _groups(texts: list[str]) -> Iterator[list[str]]:
         yield texts[start:]
 
 
-def _reference(document: str, name: str) -> Reference:
+def _reference(document: dict[str, Any], name: str) -> Reference:
     try:
-        return Reference.from_str(document)
+        return Reference.from_str(json.dumps(document, ensure_ascii=False))
     except Exception as error:  # the library raises nothing more specific
         raise InputError(f"tokenizer {name}: not a tokenizer.json that can be loaded: {error}") from None
+
+
+def faster(fast: Any, reference: Encode) -> Encode:
+    """Encode by a fastokens tokenizer, and by the reference where it gives up."""
+
+    def encode(texts: list[str]) -> Encoded:
+        try:
+            return flat(fast, texts)
+        except (ValueError, RuntimeError):
+            return reference(texts)
+
+    return encode
 
 
 def flat(fast: Any, texts: list[str]) -> Encoded:
@@ -115,17 +139,17 @@ def flat(fast: Any, texts: list[str]) -> Encoded:
     return Encoded(ids=np.frombuffer(ids, np.uint32), offsets=np.frombuffer(offsets, np.uint64).astype(np.int64))
 
 
-def _unknown(model: dict[str, Any], vocabulary: dict[str, int]) -> int | None:
-    """The id of the unknown token, which WordPiece, WordLevel and BPE name by its text and Unigram by its id."""
-    number = model.get("unk_id", vocabulary.get(model.get("unk_token") or ""))
-    return None if number is None else int(number)
+def _name_of_unknown(model: dict[str, Any]) -> str:
+    """The unknown token, which WordPiece, WordLevel and BPE name by its text and Unigram by its id; "" without one."""
+    number = model.get("unk_id")
+    return str(model["vocab"][number][0] if number is not None else model.get("unk_token") or "")
 
 
-def _eot(token: str | None, vocabulary: dict[str, int], name: str) -> int:
+def _eot(token: str | None, vocabulary: dict[str, int], name: str) -> str:
     candidates = [token] if token is not None else list(END_OF_TEXT)
     for candidate in candidates:
         if candidate in vocabulary:
-            return int(vocabulary[candidate])
+            return candidate
     raise ConfigError(
         f"tokenizer {name}: no token {' or '.join(candidates)} to end a document with; name one by tokenizer.eot"
     )

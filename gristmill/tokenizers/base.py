@@ -1,8 +1,8 @@
 """What every tokenizer offers: ids of a batch of texts, flat, without EOS."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -18,6 +18,12 @@ class Encoded(Value, frozen=True, kw_only=True):
     """uint32, all texts' ids concatenated."""
     offsets: np.ndarray
     """int64, ``texts + 1`` long: the ids of text i are ``ids[offsets[i]:offsets[i + 1]]``."""
+
+    def only(self, chosen: np.ndarray) -> "Encoded":
+        """Those of the texts that are ``chosen`` (bool, one a text)."""
+        lengths = np.diff(self.offsets)
+        ids = self.ids[np.repeat(chosen, lengths)]
+        return Encoded(ids=ids, offsets=np.concatenate([[0], np.cumsum(lengths[chosen])]))
 
 
 REFERENCE = "reference: "
@@ -41,6 +47,9 @@ class Encoder:
     """Id that ends (or starts) a document; None where the vocabulary has none."""
     unk_id: int | None = None
     """Id of what the vocabulary does not cover; None where it covers everything."""
+    specials: Mapping[int, str] = {}
+    """EOS and the special tokens by id, as they are spelled: ids that no text may have. Without the unknown token,
+    unless it is EOS."""
     drops_unknown: bool = False
     """True when a character without an id leaves no trace in the ids."""
     fast_path: str = f"{REFERENCE}gristmill"
@@ -76,12 +85,22 @@ class Tokenizer(Plugin):
     on_mismatch: Literal["fail", "fallback"] = Field(
         "fail", description="What a shard does when they differ: fail, or be encoded by the reference as a whole."
     )
+    on_special_id: Literal["refuse", "quarantine"] = Field(
+        "refuse",
+        description="What a tokenizer does that gives a text the id of EOS or of a special token: the run is refused "
+        "before work begins, or documents with such text are quarantined.",
+    )
 
     has_eot: ClassVar[bool] = True
     """False when its vocabulary never has an end-of-text token."""
 
     needs_documents: ClassVar[bool] = False
     """True when it is made from the corpus."""
+
+    def identity(self) -> dict[str, Any]:
+        """Without ``on_special_id: refuse``, by which no byte changes."""
+        found = super().identity()
+        return found if self.on_special_id != "refuse" else {k: v for k, v in found.items() if k != "on_special_id"}
 
     def source_digest(self) -> str:
         """Identifies the file that it is copied from, for fingerprints; not asked of one made from the corpus."""

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
@@ -33,6 +34,7 @@ class ByteEncoder(Encoder):
     name = "bytes"
     vocab_size = EOT + 1
     eot_id = EOT
+    specials = MappingProxyType({EOT: "<|endoftext|>"})
 
     def encode(self, texts: list[str]) -> Encoded:
         data = [text.encode() for text in texts]

@@ -13,7 +13,7 @@ from gristmill import storage
 from gristmill.errors import ConfigError, InputError
 from gristmill.settings import Location
 from gristmill.tokenizers import _hf
-from gristmill.tokenizers._needed import content, needed
+from gristmill.tokenizers._needed import content, giving_up, needed
 from gristmill.tokenizers.base import REFERENCE, Encoded, Encoder, Tokenizer
 
 FILE = "tokenizer.model"
@@ -56,6 +56,8 @@ class SentencePieceEncoder(Encoder):
         self.vocab_size = self._model.vocab_size()
         self.eot_id = self._eot(about["eot"])
         self.unk_id = self._model.unk_id()
+        control = {number for number in range(self.vocab_size) if self._model.is_control(number)}
+        self.specials = {number: self._model.id_to_piece(number) for number in sorted({*control, self.eot_id})}
         self.fast_path = f"{REFERENCE}sentencepiece {version('sentencepiece')}"
 
     def _eot(self, piece: str | None) -> int:
@@ -67,7 +69,8 @@ class SentencePieceEncoder(Encoder):
         return int(number)
 
     def encode(self, texts: list[str]) -> Encoded:
-        rows = [self._model.encode_as_numpy(text, add_bos=False, add_eos=False) for text in texts]
+        with giving_up(self.name, texts):
+            rows = [self._model.encode_as_numpy(text, add_bos=False, add_eos=False) for text in texts]
         offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
         ids = np.concatenate([np.empty(0, np.int32), *rows]).astype(np.uint32)
         return Encoded(ids=ids, offsets=offsets)

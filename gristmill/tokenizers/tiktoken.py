@@ -19,7 +19,7 @@ from gristmill.settings import Location
 from gristmill.tokenizers import _hf
 from gristmill.tokenizers._battery import agree
 from gristmill.tokenizers._encodings import ENCODINGS
-from gristmill.tokenizers._needed import content, needed
+from gristmill.tokenizers._needed import content, giving_up, needed
 from gristmill.tokenizers._pieces import PiecedEncoder, Pieces
 from gristmill.tokenizers._rules import rules_of_ranks
 from gristmill.tokenizers.base import REFERENCE, REFERENCE_PIECE, Encoded, Encoder, Tokenizer
@@ -93,17 +93,18 @@ class TiktokenEncoder(PiecedEncoder):
             raise ConfigError(
                 f"tokenizer {self.name}: no special token {about['eot']}; {alternatives(about['eot'], specials)}"
             )
+        self.specials = {number: token for token, number in specials.items()}
         rules = rules_of_ranks(ranks, about["pattern"])
         self._proof = Pieces(self._referred, rules, REFERENCE_PIECE)
         fast = self._proven_fast(folder / FILE, about["pattern"], specials)
-        self._pieces = self._proof if fast is None else Pieces(lambda texts: _hf.flat(fast, texts), rules)
+        self._pieces = self._proof if fast is None else Pieces(_hf.faster(fast, self._referred), rules)
         self.fast_path = f"fastokens {version('fastokens')}" if fast else f"{REFERENCE}tiktoken {version('tiktoken')}"
 
     def _proven_fast(self, path: Path, pattern: str, specials: dict[str, int]) -> Any:
         try:
             fast = fastokens.Tokenizer.from_tiktoken(str(path), pattern=pattern, special_tokens=specials)
             same = agree(lambda texts: _hf.flat(fast, texts), self.encode_reference, specials)
-        except (ValueError, RuntimeError):
+        except (ValueError, RuntimeError, InputError):
             return None
         return fast if same else None
 
@@ -113,14 +114,8 @@ class TiktokenEncoder(PiecedEncoder):
         return Encoded(ids=np.concatenate([np.empty(0, np.uint32), *rows]), offsets=offsets)
 
     def _one(self, text: str) -> np.ndarray:
-        try:
+        with giving_up(self.name, [text]):  # a million blanks are too many for its regular expressions
             return np.asarray(self._reference.encode_to_numpy(text, disallowed_special=()))
-        except ValueError as error:  # a million blanks are too many for its regular expressions
-            raise InputError(
-                f"tokenizer {self.name}: tiktoken cannot encode a document of {len(text)} characters that begins with "
-                f"{text[:40]!a}: {error}",
-                "bad_ids",
-            ) from None
 
     def decode(self, ids: np.ndarray) -> str:
         return str(self._reference.decode(ids.tolist()))

@@ -4,9 +4,9 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 from tokenizers import Tokenizer as Trained
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
@@ -48,6 +48,19 @@ class Train(Tokenizer):
     seed: int = Field(0, ge=0, lt=2**64, description="Another seed gives another sample.")
     eot: str = Field("<|endoftext|>", min_length=1, description="Token that ends a document; it has id 0.")
     special_tokens: list[str] = Field([], description="More tokens that no text gives, numbered from 1.")
+
+    @model_validator(mode="after")
+    def _apart_from_text(self) -> Self:
+        """No special token is the same as another, the unknown one or a character, which text would then have."""
+        names = [self.eot, *self.special_tokens]
+        taken = UNKNOWN[self.algorithm]
+        for name in names:
+            if names.count(name) > 1 or name in taken or len(name.removeprefix("##")) < 2:
+                raise ConfigError(
+                    f"tokenizer: {name!a} as eot or in special_tokens; expected each once, of two characters or more, "
+                    f"and not the unknown token of algorithm {self.algorithm} ({', '.join(taken) or 'none'})"
+                )
+        return self
 
     def sample(self, characters: dict[str, int]) -> dict[str, float]:
         if not self.weights:
