@@ -3,7 +3,6 @@
 import sys
 
 from gristmill.commands import chat, doctor, inspect, reference, trace, verify
-from gristmill.errors import guessed
 
 COMMANDS = {
     "chat": chat.main,
@@ -18,7 +17,6 @@ USAGE = f"usage: python -m gristmill {{{','.join(COMMANDS)}}} ..."
 
 if __name__ == "__main__":
     if len(sys.argv) < 2 or sys.argv[1] not in COMMANDS:
-        guess = guessed(sys.argv[1], COMMANDS) if len(sys.argv) > 1 else ""
-        print("; ".join(filter(None, [USAGE, guess])), file=sys.stderr)
+        print(USAGE, file=sys.stderr)
         sys.exit(2)
     sys.exit(COMMANDS[sys.argv[1]](sys.argv[2:]))

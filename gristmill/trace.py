@@ -220,7 +220,7 @@ def _applied(cleaner: Cleaner, document: pa.RecordBatch) -> tuple[pa.RecordBatch
         texts = cleaner.rewrite(document.column("text"))
         document = document.set_column(document.schema.get_field_index("text"), "text", texts)
     elif isinstance(cleaner, Filter):
-        reason = verdicts([cleaner], document)[0][0].as_py() or ""
+        reason = verdicts([cleaner], document)[0].reasons[0].as_py() or ""
     after = pc.utf8_length(document.column("text"))[0].as_py()
     return document, Step(rule=cleaner.kind(), characters_before=before, characters_after=after, reason=reason)
 

@@ -279,6 +279,23 @@ class RuleRecord(Value, frozen=True, kw_only=True):
     """Estimated: characters removed, times the tokens per character of what was kept of the source."""
 
 
+class Loss(Value, frozen=True, kw_only=True):
+    """What was not published of a source for one reason."""
+
+    source: str
+    stage: str
+    """``read``, ``quarantine``, ``cleaning``, ``dedup``, ``tokens`` or ``mix``."""
+    rule: str
+    """The kind of rule or dedup; empty in the other stages."""
+    reason: str
+    documents: int
+    characters: int
+    tokens: int
+    """Estimated: the characters, times the tokens per character of what was encoded of the source."""
+    counted: bool
+    """False where the text was never read: its characters are the mean of the source's documents."""
+
+
 class SourceShard(Value, frozen=True, kw_only=True):
     """What the manifest says of one input shard."""
 
@@ -364,6 +381,8 @@ class Manifest(Value, frozen=True, kw_only=True):
     """Per source: documents, kept, tokens."""
     rules: list[RuleRecord]
     """The ledger of cleaning, source by source, in the order of the rules."""
+    losses: list[Loss]
+    """By source, stage, rule and reason; each of them once."""
     files: list[PublishedFile]
     attachments: list[AttachedFile]
     source_shards: list[SourceShard]

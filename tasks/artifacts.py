@@ -9,17 +9,16 @@ from gristmill.manifest import MANIFEST
 from gristmill.reporting.board import Board
 from gristmill.reporting.card import index_name
 from gristmill.reporting.health import health_rows, warnings
+from gristmill.reporting.losses import EXPLAINED, copy_rows, loss_rows
 from gristmill.reporting.summary import summary
 from gristmill.reporting.tables import (
     Row,
-    copy_rows,
     escape,
     escaped,
     input_rows,
     markdown,
     mix_rows,
     repetitions,
-    rule_rows,
     source_rows,
     transfer_rows,
 )
@@ -42,7 +41,7 @@ def record(manifest: Manifest, uploaded: list[StageReport], output: str, board: 
     where = place.where(MANIFEST)
     _table("shard-report", "Published files", transfer_rows(manifest, uploaded), where)
     _table("input-report", "What became of every input shard", _telling_first(input_rows(manifest)), where)
-    _table("ledger-report", "What every rule dropped and removed", rule_rows(manifest), where)
+    _table("ledger-report", f"What was lost and why. {EXPLAINED}", loss_rows(manifest), where)
     _table("health-report", _health(manifest), health_rows(manifest), where)
     _table("source-report", "Tokens by source", source_rows(manifest), where)
     if mixture := mix_rows(manifest):

@@ -1,7 +1,7 @@
 """Filters that judge a batch by its tables, and the last batch's tables, kept for the next filter."""
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -9,23 +9,28 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gristmill.cleaning._tables import Tables
-from gristmill.cleaning._utf8 import Bools, Utf8, view
-from gristmill.cleaning.base import Filter
+from gristmill.cleaning._utf8 import Utf8, view
+from gristmill.cleaning.base import Filter, Measured
 
 CHUNK_BYTES = 1 << 18
 """Documents are analysed about this many bytes at a time, so that the arrays stay in the processor's cache."""
 
 
 class TableFilter(Filter):
-    """A filter whose rules are masks over the documents of a chunk."""
+    """A filter that measures the documents of a chunk by its tables."""
 
-    def failures(self, tables: Tables) -> dict[str, Bools]:
-        """For each reason the documents it drops; where several hold, the first is reported."""
+    def figures(self, tables: Tables) -> dict[str, Measured]:
+        """For each reason, in the order in which they are asked, what is measured of the documents."""
         raise NotImplementedError
 
-    def reasons(self, documents: pa.RecordBatch) -> pa.StringArray:
-        parts = [_first_reasons(self.failures(part), len(part.lengths)) for part in tables(documents.column("text"))]
-        return pa.concat_arrays(parts) if parts else pa.array([], pa.string())
+    def measures(self, documents: pa.RecordBatch) -> dict[str, Measured]:
+        parts = [self.figures(part) for part in tables(documents.column("text"))]
+        if len(parts) < 2:
+            return parts[0] if parts else {}
+        return {
+            reason: replace(figure, values=np.concatenate([part[reason].values for part in parts]))
+            for reason, figure in parts[0].items()
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +73,3 @@ def _analyse(texts: pa.StringArray) -> list[Tables]:
 def _chunk(utf8: Utf8, lengths: np.ndarray, first: int, stop: int) -> Tables:
     offsets = utf8.offsets[first : stop + 1]
     return Tables(Utf8(utf8.data[offsets[0] : offsets[-1]], offsets - offsets[0]), lengths[first:stop])
-
-
-def _first_reasons(failures: dict[str, Bools], documents: int) -> pa.StringArray:
-    codes = np.full(documents, -1, np.int32)
-    for code, failed in reversed(list(enumerate(failures.values()))):
-        codes[failed] = code
-    return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), list(failures)).cast(pa.string())

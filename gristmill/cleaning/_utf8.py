@@ -13,6 +13,7 @@ import pyarrow as pa
 TAB, NEWLINE, RETURN, SPACE = 9, 10, 13, 32
 
 Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Bytes = npt.NDArray[np.uint8]
 

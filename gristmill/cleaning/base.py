@@ -1,13 +1,14 @@
 """What every cleaning rule and filter offers. A cleaner is pure: the same documents in, the same out."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gristmill.cleaning._utf8 import newlines
+from gristmill.cleaning._utf8 import Bools, Floats, Ints, newlines
 from gristmill.columns import strings
 from gristmill.errors import ConfigError
 from gristmill.plugins import Plugin
@@ -48,13 +49,38 @@ class Rule(Cleaner):
         raise NotImplementedError
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """A figure of every document of a batch, and the threshold by which some are dropped; bool where it is no figure
+    but a finding, which drops."""
+
+    values: Bools | Ints | Floats
+    """NaN: the threshold does not apply."""
+    least: float | None = None
+    """Lower values are dropped."""
+    most: float | None = None
+    """Higher values are dropped."""
+
+    @property
+    def failed(self) -> Bools:
+        """Which documents are dropped."""
+        if self.least is not None:
+            return self.values < self.least
+        return self.values > (0 if self.most is None else self.most)
+
+
 class Filter(Cleaner):
-    """Drops documents, each with a reason."""
+    """Drops documents, each with a reason: override ``measures``, or ``reasons`` where there is nothing to measure."""
+
+    def measures(self, documents: pa.RecordBatch) -> dict[str, Measured]:
+        """What is measured of the documents of a batch, by the reason for dropping one; the first that fails counts."""
+        del documents
+        return {}
 
     def reasons(self, documents: pa.RecordBatch) -> pa.StringArray:
-        """One reason per document of ``DOCUMENT_SCHEMA``; null keeps the document. ``verdicts`` calls it with texts
-        whose lines end in a newline each."""
-        raise NotImplementedError
+        """One reason per document of ``DOCUMENT_SCHEMA``; null keeps the document. ``verdicts`` asks with texts whose
+        lines end in a newline each."""
+        return first_reasons(self.measures(documents), len(documents))
 
 
 class DocumentFilter(Filter):
@@ -68,8 +94,20 @@ class DocumentFilter(Filter):
         return strings([self.reason(text) for text in documents.column("text").to_pylist()])
 
 
-def verdicts(filters: Sequence[Filter], documents: pa.RecordBatch) -> list[pa.StringArray]:
-    """The reasons of each filter, null where a filter before it dropped the document.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What a filter says of a batch."""
+
+    reasons: pa.StringArray
+    """Null where the document stays, or a filter before dropped it."""
+    reached: Bools
+    """Which documents no filter before dropped."""
+    measured: dict[str, Measured]
+    """By reason, of all documents of the batch; empty where the filter measures nothing."""
+
+
+def verdicts(filters: Sequence[Filter], documents: pa.RecordBatch) -> list[Verdict]:
+    """What each filter says.
 
     The same as to take the dropped documents out between one filter and the next, since a filter judges each document
     by itself; but the filters see the same texts, and share what was found in them instead of finding it again. They
@@ -77,11 +115,21 @@ def verdicts(filters: Sequence[Filter], documents: pa.RecordBatch) -> list[pa.St
     """
     place = documents.schema.get_field_index("text")
     documents = documents.set_column(place, documents.schema.field(place), newlines(documents.column(place)))
-    found: list[pa.StringArray] = []
+    found: list[Verdict] = []
     nothing = pa.scalar(None, pa.string())
-    kept = pa.array(np.ones(len(documents), bool))
+    kept = np.ones(len(documents), np.bool_)
     for cleaner in filters:
-        reasons = cleaner.reasons(documents)
-        found.append(pc.if_else(kept, reasons, nothing))
-        kept = pc.and_(kept, pc.is_null(reasons))
+        measured = cleaner.measures(documents)
+        reasons = first_reasons(measured, len(documents)) if measured else cleaner.reasons(documents)
+        reasons = pc.if_else(pa.array(kept), reasons, nothing)
+        found.append(Verdict(reasons=reasons, reached=kept, measured=measured))
+        kept = kept & pc.is_null(reasons).to_numpy(zero_copy_only=False)
     return found
+
+
+def first_reasons(measured: dict[str, Measured], documents: int) -> pa.StringArray:
+    """For each document the first reason that drops it; null where none does."""
+    codes = np.full(documents, -1, np.int32)
+    for code, figure in reversed(list(enumerate(measured.values()))):
+        codes[figure.failed] = code
+    return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), strings(list(measured))).cast(pa.string())

@@ -9,7 +9,7 @@ from gristmill.cleaning._phrases import documents_with
 from gristmill.cleaning._regex import Phrase
 from gristmill.cleaning._table_filter import TableFilter
 from gristmill.cleaning._tables import Tables
-from gristmill.cleaning._utf8 import Bools
+from gristmill.cleaning.base import Measured
 
 
 class C4(TableFilter):
@@ -31,9 +31,9 @@ class C4(TableFilter):
     brackets: str = Field("{", description="A document that holds one of these characters goes; empty: none does.")
     min_sentences: int = Field(5, ge=0, description="Fewest sentences of a document.")
 
-    def failures(self, tables: Tables) -> dict[str, Bools]:
+    def figures(self, tables: Tables) -> dict[str, Measured]:
         return {
-            "lorem_ipsum": documents_with(tables, self.phrases),
-            "curly_bracket": documents_with(tables, tuple(self.brackets)),
-            "too_few_sentences": sentences(tables) < self.min_sentences,
+            "lorem_ipsum": Measured(values=documents_with(tables, self.phrases)),
+            "curly_bracket": Measured(values=documents_with(tables, tuple(self.brackets))),
+            "too_few_sentences": Measured(values=sentences(tables), least=self.min_sentences),
         }

@@ -8,7 +8,7 @@ from gristmill.cleaning._line_ends import ended_lines
 from gristmill.cleaning._repeats import piece_groups
 from gristmill.cleaning._table_filter import TableFilter
 from gristmill.cleaning._tables import Tables, share
-from gristmill.cleaning._utf8 import Bools
+from gristmill.cleaning.base import Measured
 
 
 class Fineweb(TableFilter):
@@ -39,16 +39,18 @@ class Fineweb(TableFilter):
     )
     max_newlines: float = Field(0.3, ge=0, description="Most newlines per word.")
 
-    def failures(self, tables: Tables) -> dict[str, Bools]:
+    def figures(self, tables: Tables) -> dict[str, Measured]:
         lines = tables.lines
         ended = tables.number(lines, ended_lines(tables, self.terminal))
         short = tables.number(lines, lines.lengths <= self.short_line)
         duplicate = tables.total(lines, piece_groups(lines).later())
         newlines = tables.count(tables.characters == ord("\n"))
         return {
-            "no_text": lines.counts == 0,
-            "few_line_ends": share(ended, lines.counts) < self.min_line_ends,
-            "short_lines": share(short, lines.counts) > self.max_short_lines,
-            "duplicate_characters": share(duplicate, tables.lengths - newlines) > self.max_duplicate_characters,
-            "newlines": share(newlines, tables.words.counts) > self.max_newlines,
+            "no_text": Measured(values=lines.counts == 0),
+            "few_line_ends": Measured(values=share(ended, lines.counts), least=self.min_line_ends),
+            "short_lines": Measured(values=share(short, lines.counts), most=self.max_short_lines),
+            "duplicate_characters": Measured(
+                values=share(duplicate, tables.lengths - newlines), most=self.max_duplicate_characters
+            ),
+            "newlines": Measured(values=share(newlines, tables.words.counts), most=self.max_newlines),
         }

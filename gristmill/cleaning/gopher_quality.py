@@ -10,7 +10,8 @@ from gristmill.cleaning._hashing import text_hashes
 from gristmill.cleaning._line_ends import DOT, ELLIPSIS, ends_in_ellipsis
 from gristmill.cleaning._table_filter import TableFilter
 from gristmill.cleaning._tables import Tables, share
-from gristmill.cleaning._utf8 import Bools, Ints, runs
+from gristmill.cleaning._utf8 import Ints, runs
+from gristmill.cleaning.base import Measured
 
 STOP_WORDS = ("the", "be", "to", "of", "and", "that", "have", "with")
 BULLETS = ("\u2022", "-")
@@ -69,29 +70,31 @@ class GopherQuality(TableFilter):
             raise ValueError(f"min_stop_words {self.min_stop_words} is more than the stop words there are")
         return self
 
-    def failures(self, tables: Tables) -> dict[str, Bools]:
+    def figures(self, tables: Tables) -> dict[str, Measured]:
         words, lines = tables.words, tables.lines
         proper = (tables.word_flags & ALNUM) != 0
         spaced = proper & ((tables.word_flags & SOLO) == 0)
         count, spaced_count = tables.number(words, proper), tables.number(words, spaced)
-        length = share(tables.total(words, spaced), spaced_count)
         judged = (2 * spaced_count >= count) & (count > 0)
+        length = np.where(judged, share(tables.total(words, spaced), spaced_count), np.nan)
         hashes = tables.count(tables.characters == HASH)
         ellipses = tables.count(tables.characters == ELLIPSIS) + _triple_dots(tables)
         bullets = np.isin(tables.characters[lines.starts], [ord(bullet) for bullet in BULLETS])
         ellipsis_lines = tables.number(lines, ends_in_ellipsis(tables))
         with_letter = tables.number(words, (tables.word_flags & LETTER) != 0)
         return {
-            "too_few_words": count < self.min_words,
-            "too_many_words": count > self.max_words,
-            "short_words": judged & (length < self.min_word_length),
-            "long_words": judged & (length > self.max_word_length),
-            "many_hashes": share(hashes, words.counts) > self.max_symbols_per_word,
-            "many_ellipses": share(ellipses, words.counts) > self.max_symbols_per_word,
-            "bullet_lines": share(tables.number(lines, bullets), lines.counts) > self.max_bullet_lines,
-            "ellipsis_lines": share(ellipsis_lines, lines.counts) > self.max_ellipsis_lines,
-            "few_letters": share(with_letter, words.counts) < self.min_words_with_letter,
-            "few_stop_words": self._stop_words_found(tables) < self.min_stop_words,
+            "too_few_words": Measured(values=count, least=self.min_words),
+            "too_many_words": Measured(values=count, most=self.max_words),
+            "short_words": Measured(values=length, least=self.min_word_length),
+            "long_words": Measured(values=length, most=self.max_word_length),
+            "many_hashes": Measured(values=share(hashes, words.counts), most=self.max_symbols_per_word),
+            "many_ellipses": Measured(values=share(ellipses, words.counts), most=self.max_symbols_per_word),
+            "bullet_lines": Measured(
+                values=share(tables.number(lines, bullets), lines.counts), most=self.max_bullet_lines
+            ),
+            "ellipsis_lines": Measured(values=share(ellipsis_lines, lines.counts), most=self.max_ellipsis_lines),
+            "few_letters": Measured(values=share(with_letter, words.counts), least=self.min_words_with_letter),
+            "few_stop_words": Measured(values=self._stop_words_found(tables), least=self.min_stop_words),
         }
 
     def _stop_words_found(self, tables: Tables) -> Ints:

@@ -8,7 +8,7 @@ from pydantic import Field
 from gristmill.cleaning._repeats import piece_groups, repeated_ngrams
 from gristmill.cleaning._table_filter import TableFilter
 from gristmill.cleaning._tables import Tables, share
-from gristmill.cleaning._utf8 import Bools
+from gristmill.cleaning.base import Measured
 
 TOP = {2: 0.20, 3: 0.18, 4: 0.16}
 DUPLICATE = {5: 0.15, 6: 0.14, 7: 0.13, 8: 0.12, 9: 0.11, 10: 0.10}
@@ -45,7 +45,7 @@ class GopherRepetition(TableFilter):
         DUPLICATE, description="By n: most share of characters in runs of n words that came up before."
     )
 
-    def failures(self, tables: Tables) -> dict[str, Bools]:
+    def figures(self, tables: Tables) -> dict[str, Measured]:
         paragraphs, lines = tables.paragraphs, tables.lines
         later_paragraphs, later_lines = piece_groups(paragraphs).later(), piece_groups(lines).later()
         paragraph_share = share(tables.number(paragraphs, later_paragraphs), paragraphs.counts)
@@ -53,22 +53,25 @@ class GopherRepetition(TableFilter):
         line_share = share(tables.number(lines, later_lines), lines.counts)
         line_characters = share(tables.total(lines, later_lines), tables.lengths)
         return {
-            "duplicate_paragraphs": paragraph_share > self.max_duplicate_paragraphs,
-            "duplicate_paragraph_characters": paragraph_characters > self.max_duplicate_paragraph_characters,
-            "duplicate_lines": line_share > self.max_duplicate_lines,
-            "duplicate_line_characters": line_characters > self.max_duplicate_line_characters,
+            "duplicate_paragraphs": Measured(values=paragraph_share, most=self.max_duplicate_paragraphs),
+            "duplicate_paragraph_characters": Measured(
+                values=paragraph_characters, most=self.max_duplicate_paragraph_characters
+            ),
+            "duplicate_lines": Measured(values=line_share, most=self.max_duplicate_lines),
+            "duplicate_line_characters": Measured(values=line_characters, most=self.max_duplicate_line_characters),
             **self._ngrams(tables),
         }
 
-    def _ngrams(self, tables: Tables) -> dict[str, Bools]:
-        top: dict[str, Bools] = {}
-        duplicate: dict[str, Bools] = {}
+    def _ngrams(self, tables: Tables) -> dict[str, Measured]:
+        top: dict[str, Measured] = {}
+        duplicate: dict[str, Measured] = {}
         ends = np.concatenate(([0], np.cumsum(tables.words.lengths)))
         for ngrams in repeated_ngrams(tables.words, max((1, *self.max_top, *self.max_duplicate))):
             n = ngrams.n
             if n in self.max_top:
-                top[f"top_{n}_gram"] = share(ngrams.top_characters(), tables.lengths) > self.max_top[n]
+                shares = share(ngrams.top_characters(), tables.lengths)
+                top[f"top_{n}_gram"] = Measured(values=shares, most=self.max_top[n])
             if n in self.max_duplicate:
-                covered = ngrams.covered_characters(ends)
-                duplicate[f"duplicate_{n}_grams"] = share(covered, tables.lengths) > self.max_duplicate[n]
+                shares = share(ngrams.covered_characters(ends), tables.lengths)
+                duplicate[f"duplicate_{n}_grams"] = Measured(values=shares, most=self.max_duplicate[n])
         return top | duplicate

@@ -1,24 +1,26 @@
 """Documents by the language that they are written in."""
 
+import math
 from typing import Annotated, ClassVar
 
+import numpy as np
+import pyarrow as pa
 from pydantic import AfterValidator, Field
 
-from gristmill.cleaning.base import DocumentFilter
-from gristmill.errors import alternatives
+from gristmill.cleaning.base import Filter, Measured
 from gristmill.languages import LANGUAGES, identifier, middle
 
 
 def _known(code: str) -> str:
     if code not in LANGUAGES:
-        raise ValueError(f"{code!r} is no language by an ISO 639 code; {alternatives(code, sorted(LANGUAGES))}")
+        raise ValueError(f"{code!r} is no language; expected an ISO 639 code, one of: {', '.join(sorted(LANGUAGES))}")
     return code
 
 
 Code = Annotated[str, AfterValidator(_known)]
 
 
-class Language(DocumentFilter):
+class Language(Filter):
     """Drops documents that are not in one of ``languages`` with a confidence of ``min_confidence`` or more.
 
     Languages are ISO 639 codes, two letters where there are two; text in Wu and Cantonese is often taken for ``wuu``
@@ -42,6 +44,11 @@ class Language(DocumentFilter):
         5000, ge=100, description="Characters that are judged, from the middle of the document."
     )
 
-    def reason(self, text: str) -> str | None:
+    def measures(self, documents: pa.RecordBatch) -> dict[str, Measured]:
+        confidences = [self._confidence(text) for text in documents.column("text").to_pylist()]
+        return {"language": Measured(values=np.array(confidences, np.float64), least=self.min_confidence)}
+
+    def _confidence(self, text: str) -> float:
+        """Below any threshold for another language."""
         found, confidence = identifier().classify(middle(text, self.sample_characters))
-        return None if found in self.languages and confidence >= self.min_confidence else "language"
+        return float(confidence) if found in self.languages else -math.inf

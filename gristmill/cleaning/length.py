@@ -2,13 +2,11 @@
 
 from typing import Any, ClassVar, Self
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field, model_validator
 
-from gristmill.cleaning.base import Filter
-from gristmill.columns import strings
+from gristmill.cleaning.base import Filter, Measured
 
 
 class Length(Filter):
@@ -35,10 +33,7 @@ class Length(Filter):
             raise ValueError(f"max_chars {self.max_chars} is below min_chars {self.min_chars}")
         return self
 
-    def reasons(self, documents: pa.RecordBatch) -> pa.StringArray:
+    def measures(self, documents: pa.RecordBatch) -> dict[str, Measured]:
         lengths = pc.utf8_length(documents.column("text")).to_numpy(zero_copy_only=False)
-        verdicts = np.full(len(lengths), None, object)
-        verdicts[lengths < self.min_chars] = "too_short"
-        if self.max_chars is not None:
-            verdicts[lengths > self.max_chars] = "too_long"
-        return strings(verdicts.tolist())
+        found = {"too_short": Measured(values=lengths, least=self.min_chars)}
+        return found if self.max_chars is None else found | {"too_long": Measured(values=lengths, most=self.max_chars)}

@@ -2,14 +2,15 @@
 
 from typing import Literal, Self
 
+import numpy as np
+import pyarrow as pa
 from pydantic import Field, model_validator
 
 from gristmill.cleaning._models import check_file, package, scorer
-from gristmill.cleaning.base import DocumentFilter
-from gristmill.settings import Location
+from gristmill.cleaning.base import Filter, Measured
 
 
-class ModelScore(DocumentFilter):
+class ModelScore(Filter):
     """Drops documents whose score by the model at ``path`` is outside ``min`` to ``max``, both included.
 
     ``fasttext``: the probability of ``label`` (such as ``__label__hq``), 0 to 1. ``kenlm``: the perplexity per word,
@@ -20,7 +21,7 @@ class ModelScore(DocumentFilter):
     """
 
     backend: Literal["fasttext", "kenlm"] = Field(description="Which library scores.")
-    path: Location = Field(min_length=1, description="File of the model.")
+    path: str = Field(min_length=1, description="File of the model.")
     label: str = Field(
         "", description="Label whose probability is the score, such as __label__hq; fasttext alone has one."
     )
@@ -46,8 +47,13 @@ class ModelScore(DocumentFilter):
         package(self.backend)
         check_file(self.path, self.sha256)
 
-    def reason(self, text: str) -> str | None:
-        score = scorer(self.backend, self.path, self.label, self.sha256)(text)
-        if self.min is not None and score < self.min:
-            return "score_too_low"
-        return "score_too_high" if self.max is not None and score > self.max else None
+    def measures(self, documents: pa.RecordBatch) -> dict[str, Measured]:
+        score = scorer(self.backend, self.path, self.label, self.sha256)
+        scores = np.array([score(text) for text in documents.column("text").to_pylist()], np.float64)
+        bounds = {
+            "score_too_low": Measured(values=scores, least=self.min),
+            "score_too_high": Measured(values=scores, most=self.max),
+        }
+        return {
+            reason: figure for reason, figure in bounds.items() if figure.least is not None or figure.most is not None
+        }

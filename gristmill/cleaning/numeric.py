@@ -1,5 +1,6 @@
 """Documents by a number that came with them: a score, a count, a year."""
 
+import math
 from typing import Self
 
 import pyarrow as pa
@@ -7,7 +8,7 @@ import pyarrow.compute as pc
 from pydantic import Field, model_validator
 
 from gristmill.cleaning._columns import column
-from gristmill.cleaning.base import Filter
+from gristmill.cleaning.base import Filter, Measured
 
 NUMBER = r"^\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*$"
 
@@ -29,17 +30,19 @@ class Numeric(Filter):
             raise ValueError(f"max {self.max} is below min {self.min}")
         return self
 
-    def reasons(self, documents: pa.RecordBatch) -> pa.StringArray:
+    def measures(self, documents: pa.RecordBatch) -> dict[str, Measured]:
         values = column(documents, self.column, self.kind())
         written = pc.match_substring_regex(values, NUMBER)
         digits = pc.utf8_ltrim(pc.utf8_trim_whitespace(values), "+")  # Arrow reads no plus sign
         numbers = pc.if_else(written, digits, pa.scalar(None, pa.string())).cast(pa.float64())
-        conditions = [pc.is_null(values), pc.invert(written)]
-        reasons = ["missing_number", "not_a_number"]
+        missing, strange = pc.is_null(values), pc.fill_null(pc.invert(written), False)
+        figures = pc.fill_null(numbers, math.nan).to_numpy(zero_copy_only=False)
+        found = {
+            "missing_number": Measured(values=missing.to_numpy(zero_copy_only=False)),
+            "not_a_number": Measured(values=strange.to_numpy(zero_copy_only=False)),
+        }
         if self.min is not None:
-            conditions.append(pc.less(numbers, self.min))
-            reasons.append("number_too_low")
+            found["number_too_low"] = Measured(values=figures, least=self.min)
         if self.max is not None:
-            conditions.append(pc.greater(numbers, self.max))
-            reasons.append("number_too_high")
-        return pc.case_when(pc.make_struct(*(pc.fill_null(each, False) for each in conditions)), *reasons)
+            found["number_too_high"] = Measured(values=figures, most=self.max)
+        return found

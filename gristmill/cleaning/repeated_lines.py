@@ -8,7 +8,7 @@ from pydantic import Field
 from gristmill.cleaning._repeats import piece_groups
 from gristmill.cleaning._table_filter import TableFilter
 from gristmill.cleaning._tables import Tables
-from gristmill.cleaning._utf8 import Bools
+from gristmill.cleaning.base import Measured
 
 
 class RepeatedLines(TableFilter):
@@ -23,8 +23,8 @@ class RepeatedLines(TableFilter):
 
     max_repeats: int = Field(5, ge=1, description="Most times that a line may occur.")
 
-    def failures(self, tables: Tables) -> dict[str, Bools]:
+    def figures(self, tables: Tables) -> dict[str, Measured]:
         found = piece_groups(tables.lines)
-        dropped = np.zeros(len(tables.lengths), np.bool_)
-        dropped[tables.lines.documents[found.firsts[found.sizes > self.max_repeats]]] = True
-        return {"repeated_line": dropped}
+        times = np.minimum(tables.lines.counts, 1)
+        np.maximum.at(times, tables.lines.documents[found.firsts], found.sizes)
+        return {"repeated_line": Measured(values=times, most=self.max_repeats)}

@@ -5,7 +5,7 @@ import pyarrow.compute as pc
 from pydantic import Field
 
 from gristmill.cleaning._regex import Phrase, any_of
-from gristmill.cleaning.base import Filter
+from gristmill.cleaning.base import Filter, Measured
 
 
 class StopPhrases(Filter):
@@ -17,6 +17,6 @@ class StopPhrases(Filter):
     phrases: tuple[Phrase, ...] = Field(min_length=1, description="Literal phrases, whatever their case.")
     max_found: int = Field(0, ge=0, description="Most occurrences of them in a document.")
 
-    def reasons(self, documents: pa.RecordBatch) -> pa.StringArray:
+    def measures(self, documents: pa.RecordBatch) -> dict[str, Measured]:
         found = pc.count_substring_regex(documents["text"], any_of(self.phrases), ignore_case=True)
-        return pc.if_else(pc.greater(found, self.max_found), "stop_phrase", pa.scalar(None, pa.string()))
+        return {"stop_phrase": Measured(values=found.to_numpy(zero_copy_only=False), most=self.max_found)}

@@ -7,7 +7,7 @@ from pydantic import Field
 from gristmill.cleaning._characters import SYMBOL
 from gristmill.cleaning._table_filter import TableFilter
 from gristmill.cleaning._tables import Tables, share
-from gristmill.cleaning._utf8 import Bools
+from gristmill.cleaning.base import Measured
 
 
 class Symbols(TableFilter):
@@ -21,5 +21,6 @@ class Symbols(TableFilter):
 
     max_share: float = Field(0.3, ge=0, le=1, description="Most share of characters that are punctuation or symbols.")
 
-    def failures(self, tables: Tables) -> dict[str, Bools]:
-        return {"too_many_symbols": share(tables.count(tables.flag(SYMBOL)), tables.lengths) > self.max_share}
+    def figures(self, tables: Tables) -> dict[str, Measured]:
+        shares = share(tables.count(tables.flag(SYMBOL)), tables.lengths)
+        return {"too_many_symbols": Measured(values=shares, most=self.max_share)}

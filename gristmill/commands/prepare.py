@@ -8,11 +8,13 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import yaml
 from rich.table import Table
 
 from gristmill import config_file, ledger, places
-from gristmill.commands import Parser, failing_clearly, past_stopping, say, stopped, stopping_in_time
+from gristmill.commands import failing_clearly, past_stopping, say, stopped, stopping_in_time
 from gristmill.commands.explain import explain
+from gristmill.commands.losses import show_losses
 from gristmill.commands.rehearsal import show_rehearsal
 from gristmill.commands.samples import windows
 from gristmill.config import PrepareConfig
@@ -48,13 +50,22 @@ out (on_bad_file: quarantine), 130 stopped by Ctrl-C, 143 by SIGTERM
 LEFT_OUT = 3
 """The exit status of a run that made its data set without some input files."""
 
+PREFECT_DEFAULTS = {
+    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "DO_NOT_TRACK": "1",
+}
+"""For a command started outside the project's folder, where prefect.toml is not found."""
 
-def parser() -> Parser:
+
+def parser() -> argparse.ArgumentParser:
     """The command line."""
-    found = Parser(
+    found = argparse.ArgumentParser(
         prog="python flows/prepare.py",
         description=DESCRIPTION,
         epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     add_request(found)
     found.add_argument(
@@ -82,7 +93,7 @@ def parser() -> Parser:
     return found
 
 
-def add_request(parser: Parser) -> None:
+def add_request(parser: argparse.ArgumentParser) -> None:
     """The arguments that say what to make and where, read by ``configured``."""
     parser.add_argument("config", nargs="?", metavar="CONFIG", help="YAML file that says what to make")
     parser.add_argument("--output", metavar="URI", help="where the result goes (default: out/<dataset>)")
@@ -137,11 +148,11 @@ def check(arguments: list[str]) -> Command:
 
 def before_prefect(debug: bool) -> None:
     """What must be set before Prefect is imported, and what the user is told of the wait."""
-    os.environ.setdefault("DO_NOT_TRACK", "1")
+    for name, value in PREFECT_DEFAULTS.items():
+        os.environ.setdefault(name, value)
     # The console shows the board and, at the end, our own line; Prefect would print a failure's traceback. The run's
     # log keeps it all.
-    for name in ("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "PREFECT_LOGGING_INTERNAL_LEVEL"):
-        os.environ.setdefault(name, "ERROR" if debug else "CRITICAL")
+    os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "ERROR" if debug else "CRITICAL")
     if not os.environ.get("PREFECT_API_URL"):
         print(
             "Starting Prefect's own server, about 10 s; `prefect server start` and PREFECT_API_URL save this wait.",
@@ -199,7 +210,10 @@ def _setting(text: str) -> tuple[str, Any]:
     key, separator, value = text.partition("=")
     if not separator or not key:
         raise ConfigError(f"--set {text}: expected KEY=VALUE")
-    return key, config_file.parsed(value, f"--set {text}")
+    try:
+        return key, yaml.safe_load(value)
+    except yaml.YAMLError:
+        raise ConfigError(f"--set {text}: the value is not valid YAML; put it in quotes") from None
 
 
 def show_plan(planned: Plan, config: PrepareConfig) -> None:
@@ -250,9 +264,7 @@ def show(manifest: Manifest, config: PrepareConfig) -> None:
     for row in rows:
         table.add_row(str(row["file"]), *(f"{row[name]:,}" for name in ("documents", "tokens", "EOS", "bytes")))
     console.print(table)
-    for what, reasons in (("dropped", manifest.dropped), ("quarantined", manifest.quarantined)):
-        if reasons:
-            console.print(f"{what}: " + ", ".join(f"{reason} {count:,}" for reason, count in reasons.items()))
+    show_losses(manifest, config, console)
     for warning in warnings(manifest):
         console.print(f"warning: {warning}", style="yellow")
     left_out = [shard for shard in manifest.source_shards if shard.error]

@@ -8,7 +8,8 @@ import yaml
 
 from gristmill.plugins import fact
 from gristmill.reporting.health import judged_rows
-from gristmill.reporting.tables import escape, loss_rows, markdown, mix_rows, repetitions, source_rows
+from gristmill.reporting.losses import loss_rows
+from gristmill.reporting.tables import escape, markdown, mix_rows, repetitions, source_rows
 from gristmill.types import Manifest, file_name
 
 CARD = "README.md"
@@ -131,7 +132,7 @@ def _body(manifest: Manifest) -> str:
         "",
         markdown([{name: row[name] for name in ("source", "rule", "dropped", "kept")} for row in rules[:MOST_ROWS]]),
         "",
-        "Documents that are not published:",
+        "What was lost, most tokens first:",
         "",
         markdown(losses[:MOST_ROWS]),
         "",

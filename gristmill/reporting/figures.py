@@ -6,6 +6,7 @@ from typing import TypeVar
 
 import msgspec
 
+from gristmill.histograms import Histogram, added
 from gristmill.reporting.tables import Row
 from gristmill.types import Value, file_name
 
@@ -37,6 +38,10 @@ class Figures(Value, frozen=True, kw_only=True):
     packing: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
     """What became of the ids by format: the account of its rows, added up (``Segments.account``); of a stream
     ``ids``, ``placed`` and ``left``, end-of-text counted."""
+    measured: list[Histogram] = msgspec.field(default_factory=list)
+    """What filters measured, by source and place of the filter among its rules."""
+    encoded: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
+    """By source: ``characters`` that were encoded, and the ``tokens`` that they gave."""
 
 
 def figures_name(generation: int) -> str:
@@ -66,6 +71,8 @@ def total(several: Iterable[Figures]) -> Figures:
         sampled=sum(part.sampled for part in parts),
         languages=_sums(part.languages for part in parts),
         packing=_sums(part.packing for part in parts),
+        measured=added(found for part in parts for found in part.measured),
+        encoded=_sums(part.encoded for part in parts),
     )
 
 

@@ -14,7 +14,7 @@ import jinja2
 import msgspec
 from markupsafe import Markup
 
-from gristmill.reporting import charts
+from gristmill.reporting import charts, losses, thresholds
 from gristmill.reporting.figures import (
     STEPS,
     Figures,
@@ -27,9 +27,7 @@ from gristmill.reporting.health import judged_rows
 from gristmill.reporting.tables import (
     SPARED,
     Row,
-    copy_rows,
     input_rows,
-    loss_rows,
     mix_rows,
     passed_over_rows,
     printable,
@@ -44,6 +42,7 @@ MOST_BARS = 20
 """Rows shown per table and bars per chart, so that a page of 10,000 shards stays readable; the manifest has all."""
 
 LONGEST_TEXT = 1000
+LOST = "tokens (estimated)"
 TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -102,18 +101,11 @@ def _safe(value: object) -> object:
 
 
 def _sections(manifest: Manifest, figures: Figures, rejected: list[Row], quarantined: list[Row]) -> list[Section]:
-    losses = loss_rows(manifest)
     found = [
         _funnel(manifest, figures),
         _sources(manifest),
         _mixture(manifest),
-        Section(
-            anchor="drops",
-            title="Not published, by reason",
-            text="" if losses else "Every document was published.",
-            chart=_bars(losses, "reason", "documents", "Documents not published, by reason"),
-            rows=losses,
-        ),
+        _losses(manifest),
         _cut("samples", "Samples of what was dropped", rejected, "report/rejected/"),
         Section(
             anchor="rules",
@@ -121,6 +113,7 @@ def _sections(manifest: Manifest, figures: Figures, rejected: list[Row], quarant
             text="Tokens lost are estimated from the characters removed.",
             rows=judged_rows(manifest),
         ),
+        _thresholds(figures),
         _lengths(figures),
         _clusters(manifest, figures),
         _languages(figures),
@@ -190,6 +183,36 @@ def _mixture(manifest: Manifest) -> Section:
     )
 
 
+def _losses(manifest: Manifest) -> Section:
+    rows = losses.loss_rows(manifest)
+    named: list[Row] = [
+        {"why": " ".join(str(row[name]) for name in ("rule", "reason", "source") if row[name]), "tokens": row[LOST]}
+        for row in rows
+    ]
+    return Section(
+        anchor="drops",
+        title="What was lost, by source and reason",
+        text=losses.EXPLAINED if rows else "Every document was published, and no rule took anything out.",
+        chart=_bars(named, "why", "tokens", "Tokens lost, estimated"),
+        rows=rows[:MOST_ROWS],
+        hidden=max(0, len(rows) - MOST_ROWS),
+        rest="report/ledger.json",
+    )
+
+
+def _thresholds(figures: Figures) -> Section:
+    rows = thresholds.measured_rows(figures)
+    return Section(
+        anchor="thresholds",
+        title="What filters measured, and other thresholds",
+        text=thresholds.EXPLAINED if rows else "",
+        chart=thresholds.histogram_charts(figures),
+        rows=rows[:MOST_ROWS],
+        hidden=max(0, len(rows) - MOST_ROWS),
+        rest="report/thresholds.json",
+    )
+
+
 def _lengths(figures: Figures) -> Section:
     return Section(
         anchor="lengths",
@@ -201,7 +224,7 @@ def _lengths(figures: Figures) -> Section:
 
 
 def _clusters(manifest: Manifest, figures: Figures) -> Section:
-    copies = sum(int(str(row["documents"])) for row in copy_rows(manifest))
+    copies = sum(int(str(row["documents"])) for row in losses.copy_rows(manifest))
     return Section(
         anchor="duplicates",
         title="Groups of copies",

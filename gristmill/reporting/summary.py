@@ -1,10 +1,10 @@
 """The run in one page of Markdown, made from the manifest alone, so that the same data gives the same page."""
 
 from gristmill.reporting.health import dominant, judged_rows
+from gristmill.reporting.losses import EXPLAINED, loss_rows
 from gristmill.reporting.tables import (
     escape,
     input_rows,
-    loss_rows,
     markdown,
     mix_rows,
     passed_over_rows,
@@ -42,9 +42,9 @@ def summary(manifest: Manifest, digits: int = 64) -> str:
         markdown(source_rows(manifest)),
         "",
         *_mixture(manifest),
-        "## Not published",
+        "## What was lost",
         "",
-        markdown(loss_rows(manifest)) if manifest.dropped or manifest.quarantined else "Every document was published.",
+        *_losses(manifest),
         "",
         "## What every rule did",
         "",
@@ -64,6 +64,13 @@ def summary(manifest: Manifest, digits: int = 64) -> str:
     if manifest.config["split"]["kind"] != "none" and not any(file.split == "val" for file in manifest.files):
         lines += ["", "There is no validation file: no document fell in the held-out part; raise split.fraction."]
     return "\n".join(lines) + "\n"
+
+
+def _losses(manifest: Manifest) -> list[str]:
+    rows = loss_rows(manifest)
+    more = [f"{len(rows) - MOST_ROWS:,} more rows are in report/ledger.json.", ""] if len(rows) > MOST_ROWS else []
+    told = [markdown(rows[:MOST_ROWS]), "", *more, EXPLAINED]
+    return told if rows else ["Every document was published, and no rule took anything out."]
 
 
 def _mixture(manifest: Manifest) -> list[str]:

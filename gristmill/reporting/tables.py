@@ -180,22 +180,6 @@ def repetitions(manifest: Manifest) -> str:
     )
 
 
-def loss_rows(manifest: Manifest) -> list[Row]:
-    """One row a reason for which documents were not published."""
-    read = max(1, manifest.totals["input_documents"])
-    return [
-        {"what": what, "reason": reason, "documents": count, "of all read": f"{count / read:.2%}"}
-        for what, reasons in (("dropped", manifest.dropped), ("quarantined", manifest.quarantined))
-        for reason, count in reasons.items()
-    ]
-
-
-def copy_rows(manifest: Manifest) -> list[Row]:
-    """The rows of ``loss_rows`` about copies that dedup found; rules too have reasons that begin with that word."""
-    reasons = {f"duplicate_{kind['kind']}" for kind in manifest.config.get("dedup", [])}
-    return [row for row in loss_rows(manifest) if row["reason"] in reasons]
-
-
 def rule_rows(manifest: Manifest) -> list[Row]:
     """The ledger of cleaning: one row a source and rule."""
     return [

@@ -5,13 +5,15 @@ from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from gristmill import ledger, progress
-from gristmill.cleaning.base import Cleaner, Filter, Rule, verdicts
+from gristmill.cleaning.base import Cleaner, Filter, Rule, Verdict, verdicts
 from gristmill.config import PrepareConfig
+from gristmill.histograms import Histogram, histogram
 from gristmill.stages._arrow import DocumentWriter, batches, characters
 from gristmill.stages.fetch import piece_name
 from gristmill.types import DOCUMENT_SCHEMA, Artifact, ShardRef, StageReport
@@ -79,15 +81,29 @@ class _Row:
         self.name = name
         self.documents_in = self.documents_out = self.characters_in = self.characters_out = 0
         self.dropped: Counter[str] = Counter()
+        self.dropped_characters: Counter[str] = Counter()
         self.samples: dict[str, list[dict[str, str]]] = {}
+        self.measured: dict[str, Histogram] = {}
 
-    def reject(self, documents: pa.RecordBatch, reasons: pa.StringArray) -> None:
+    def measure(self, verdict: Verdict, lengths: np.ndarray) -> None:
+        """Count what a filter measured of the documents that it would keep at another threshold: those that reach it
+        and fail no other."""
+        failed = {reason: figure.failed for reason, figure in verdict.measured.items()}
+        fails = sum(failed.values(), np.zeros(len(lengths), np.int64))
+        for reason, figure in verdict.measured.items():
+            if figure.values.dtype != np.bool_:
+                alone = verdict.reached & (fails == failed[reason])
+                found = histogram(reason, figure.values[alone], lengths[alone], least=figure.least, most=figure.most)
+                self.measured[reason] = found + self.measured[reason] if reason in self.measured else found
+
+    def reject(self, documents: pa.RecordBatch, reasons: pa.StringArray, lengths: np.ndarray) -> None:
         """Count what a filter drops from a batch, and keep the first few of each reason to be looked at."""
-        for entry in pc.value_counts(reasons.drop_null()).to_pylist():
-            reason = entry["values"]
-            self.dropped[reason] += entry["counts"]
+        for reason in pc.unique(reasons.drop_null()).to_pylist():
+            rows = np.flatnonzero(pc.equal(reasons, reason).fill_null(False))
+            self.dropped[reason] += len(rows)
+            self.dropped_characters[reason] += int(lengths[rows].sum())
             samples = self.samples.setdefault(reason, [])
-            for row in np.flatnonzero(pc.equal(reasons, reason).fill_null(False))[: SAMPLES - len(samples)].tolist():
+            for row in rows[: SAMPLES - len(samples)].tolist():
                 text = documents.column("text")[row].as_py()[:EXCERPT_CHARACTERS]
                 samples.append({"id": documents.column("id")[row].as_py(), "excerpt": text})
 
@@ -106,7 +122,9 @@ class _Row:
             "characters_in": self.characters_in,
             "characters_out": self.characters_out,
             "dropped": dict(sorted(self.dropped.items())),
+            "dropped_characters": self.dropped_characters,
             "samples": self.samples,
+            "measured": [msgspec.to_builtins(found) for found in self.measured.values()],
         }
 
 
@@ -140,10 +158,11 @@ def _filtered(
 ) -> tuple[pa.RecordBatch, tuple[int, int]]:
     lengths = pc.utf8_length(documents.column("text")).to_numpy(zero_copy_only=False)
     kept = np.ones(len(documents), bool)
-    for (_, row), reasons in zip(group, verdicts([cleaner for cleaner, _ in group], documents), strict=True):
-        if reasons.null_count < len(reasons):
-            kept &= pc.is_null(reasons).to_numpy(zero_copy_only=False)
-            row.reject(documents, reasons)
+    for (_, row), verdict in zip(group, verdicts([cleaner for cleaner, _ in group], documents), strict=True):
+        row.measure(verdict, lengths)
+        if verdict.reasons.null_count < len(verdict.reasons):
+            kept &= pc.is_null(verdict.reasons).to_numpy(zero_copy_only=False)
+            row.reject(documents, verdict.reasons, lengths)
         before, size = size, (int(kept.sum()), int(lengths[kept].sum()))
         row.add(before, size)
     return (documents if kept.all() else documents.filter(pa.array(kept))), size

@@ -48,7 +48,8 @@ def decide(
     are earlier data.
 
     ``details`` holds, per piece, the ``offsets`` of its records (one more than pieces), the ``documents`` and
-    ``characters`` kept, what was ``dropped`` by reason and how many are only ``reported``.
+    ``characters`` kept, what was ``dropped`` by reason, in documents and in characters (``dropped_characters``), and
+    how many are only ``reported``.
     """
     determined = {  # not ``found``: what is found follows from the signatures, however the searches were cut
         "signed": [report.fingerprint for report in signed],
@@ -68,7 +69,7 @@ def decide(
         screened, screened_rows = _screened(signed[:own], config)
         place_of = np.argsort(np.array(ranks, np.int64))
         reasons = reasons_of(config)
-        offsets, documents, kept_characters, dropped = [0], [], [], []
+        offsets, documents, kept_characters, dropped, lost = [0], [], [], [], []
         with storage.Writer(folder / "verdicts") as out:
             for place, report in enumerate(signed[:own]):
                 piece = numbering.piece(ranks[place])
@@ -83,6 +84,10 @@ def decide(
                 kept_characters.append(int(lengths.sum()) - int(lengths[gone["row"]].sum()))
                 counts = np.bincount(gone["kind"], minlength=len(reasons)).tolist()
                 dropped.append({reason: count for reason, count in zip(reasons, counts, strict=True) if count})
+                sizes = np.bincount(gone["kind"], lengths[gone["row"]], len(reasons)).astype(np.int64).tolist()
+                lost.append(
+                    {reason: size for reason, size in zip(reasons, sizes, strict=True) if reason in dropped[-1]}
+                )
         totals: dict[str, int] = {}
         for table in dropped:
             for reason, count in table.items():
@@ -102,6 +107,7 @@ def decide(
                 "documents": documents,
                 "characters": kept_characters,
                 "dropped": dropped,
+                "dropped_characters": lost,
                 "reported": _reported(signed[:own], config),
             },
         )

@@ -2,9 +2,11 @@
 
 from collections import Counter
 
+import msgspec
 import numpy as np
 
 from gristmill.config import PrepareConfig
+from gristmill.histograms import Histogram, added
 from gristmill.reporting.figures import Figures
 from gristmill.stages.decide import NO_PLACE, VERDICT
 from gristmill.stages.mix import published_pieces
@@ -33,7 +35,31 @@ def figures(results: Results, config: PrepareConfig) -> Figures:
         clusters=_clusters(results.decided),
         **results.surveyed.details,
         packing=_packing(results, config),
+        measured=_measured(results),
+        encoded=_encoded(results),
     )
+
+
+def _measured(results: Results) -> list[Histogram]:
+    sources = {shard.index: shard.source for shard in results.shards}
+    return added(
+        msgspec.structs.replace(
+            msgspec.convert(found, Histogram), source=sources[report.shard], number=number, rule=row["rule"]
+        )
+        for report in results.cleaned
+        for number, row in enumerate(report.details["rules"])
+        for found in row["measured"]
+    )
+
+
+def _encoded(results: Results) -> dict[str, dict[str, int]]:
+    sources = {shard.index: shard.source for shard in results.shards}
+    found: dict[str, dict[str, int]] = {}
+    for report in results.tokenized:
+        row = found.setdefault(sources[report.shard], {"characters": 0, "tokens": 0})
+        row["characters"] += report.chars_out
+        row["tokens"] += report.tokens
+    return dict(sorted(found.items()))
 
 
 def _lengths(results: Results, config: PrepareConfig) -> dict[int, int]:

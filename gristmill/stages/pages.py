@@ -14,9 +14,11 @@ from gristmill.config import PrepareConfig
 from gristmill.places import Place
 from gristmill.reporting.card import CARD, card, card_name, index_name, untouched
 from gristmill.reporting.figures import decoded, figures_name, total
+from gristmill.reporting.losses import ledger, ledger_name
 from gristmill.reporting.page import page
 from gristmill.reporting.summary import summary
 from gristmill.reporting.tables import Row
+from gristmill.reporting.thresholds import thresholds, thresholds_name
 from gristmill.stages.attachments import Content
 from gristmill.stages.generations import latest
 from gristmill.types import Manifest, file_name
@@ -39,15 +41,18 @@ def pages(
     files = _Files(places.at(config.destination), listed, further)
     number = len(manifest.generations)
     names = [figures_name(generation.number) for generation in manifest.generations]
+    figures = total(decoded(files.read(name)) for name in names if name in files)
     shown = page(
         manifest,
-        total(decoded(files.read(name)) for name in names if name in files),
+        figures,
         _rejected(files),
         _quarantined(files),
     )
     return {
         file_name(SUMMARY, number): summary(manifest).encode(),
         index_name(number): shown,
+        ledger_name(number): ledger(manifest),
+        thresholds_name(number): thresholds(figures),
         card_name(number): card(manifest),
     }
 

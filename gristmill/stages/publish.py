@@ -8,6 +8,7 @@ from gristmill.errors import ConfigError, StorageError, VerificationError
 from gristmill.manifest import read_manifest, seal, strangers
 from gristmill.stages.attachments import Content, attached, attachments
 from gristmill.stages.generations import finish, latest, point, put
+from gristmill.stages.losses import losses
 from gristmill.stages.mix import counts_of
 from gristmill.stages.pages import pages, place_card
 from gristmill.stages.results import Results, joined, manifest_of, nothing
@@ -30,7 +31,7 @@ def publish(results: Results, config: PrepareConfig) -> Manifest:
     before = latest(config.destination)
     if before is not None and len(before.generations) >= results.generation:
         return _again(before, files, results, config)
-    added = manifest_of(files, results, config)
+    added = manifest_of(files, results, losses(results, config), config)
     manifest = added if before is None else joined(before, added)
     _check_there(results, config)
     return _finished(manifest, before, results.removed, attachments(results, manifest, config), config)

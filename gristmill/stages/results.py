@@ -13,6 +13,7 @@ from gristmill.stages.vocabulary import tokenizer_record
 from gristmill.types import (
     Generation,
     Layout,
+    Loss,
     Manifest,
     PassedOver,
     Plan,
@@ -54,7 +55,7 @@ class Results(Value, frozen=True, kw_only=True):
     failed: dict[int, str]
 
 
-def manifest_of(files: list[PublishedFile], results: Results, config: PrepareConfig) -> Manifest:
+def manifest_of(files: list[PublishedFile], results: Results, losses: list[Loss], config: PrepareConfig) -> Manifest:
     """What this run made, as if nothing had been published before."""
     shards = _source_shards(results)
     record = tokenizer_record(results.tokenizer)
@@ -99,6 +100,7 @@ def manifest_of(files: list[PublishedFile], results: Results, config: PrepareCon
         quarantined=dict(sorted(quarantined.items())),
         sources=_sources(results),
         rules=rule_records(results),
+        losses=losses,
         files=files,
         attachments=[],
         source_shards=shards,
@@ -253,6 +255,7 @@ def nothing(planned: Plan, before: Manifest) -> Manifest:
         quarantined={},
         sources={},
         rules=[],
+        losses=[],
         files=[],
         source_shards=[],
         passed_over=planned.passed_over,
@@ -276,6 +279,7 @@ def joined(before: Manifest, added: Manifest) -> Manifest:
             for name in sorted(before.sources | added.sources)
         },
         rules=_joined_rules(before.rules, added.rules),
+        losses=_joined_losses(before.losses, added.losses),
         files=[*before.files, *added.files],
         source_shards=[*before.source_shards, *added.source_shards],
     )
@@ -283,6 +287,20 @@ def joined(before: Manifest, added: Manifest) -> Manifest:
 
 def _sum(first: dict[str, int], second: dict[str, int]) -> dict[str, int]:
     return {key: first.get(key, 0) + second.get(key, 0) for key in sorted(first | second)}
+
+
+def identity(loss: Loss) -> tuple[str, str, str, str]:
+    """What a data set has one row for."""
+    return loss.source, loss.stage, loss.rule, loss.reason
+
+
+def _joined_losses(before: list[Loss], added: list[Loss]) -> list[Loss]:
+    table = {identity(loss): loss for loss in before}
+    for loss in added:
+        first = table.get(identity(loss))
+        counts = {name: getattr(loss, name) + getattr(first, name, 0) for name in ("documents", "characters", "tokens")}
+        table[identity(loss)] = msgspec.structs.replace(loss, **counts)
+    return [table[key] for key in sorted(table)]
 
 
 def _joined_rules(before: list[RuleRecord], added: list[RuleRecord]) -> list[RuleRecord]:

@@ -168,7 +168,7 @@ def trim(
         owed = np.unique(_chosen("owed", rank, signed, found, config)["row"])
         least = max(kind.min_left for kind in kinds(config))
         out = DocumentWriter(folder / "documents.arrow", config.execution.kept())
-        schema, count, size, before, documents, touched = DOCUMENT_SCHEMA, 0, 0, 0, 0, 0
+        schema, count, size, before, documents, touched, short = DOCUMENT_SCHEMA, 0, 0, 0, 0, 0, 0
         with (
             storage.Writer(folder / "characters") as lengths,
             storage.Writer(folder / "parts.parquet") as parts,
@@ -179,6 +179,7 @@ def trim(
                 if len(changed):
                     named.write_table(_named(batch.documents, changed, stays[changed], cleaned.shard))
                 trimmed = trimmed.filter(pa.array(stays))
+                short += characters(batch.documents.column("text").filter(pa.array(~stays)))
                 out.write(trimmed)
                 schema = trimmed.schema
                 texts = trimmed.column("text")
@@ -198,7 +199,7 @@ def trim(
             chars_out=size,
             dropped={LITTLE_LEFT: documents - count} if documents > count else {},
             artifacts={"documents": out.close(schema), "characters": lengths.artifact, "parts": parts.artifact},
-            details={"touched": touched},
+            details={"touched": touched, "little_left_characters": short},
         )
 
     return ledger.run(config.execution.work, "trim", cleaned.shard, determined, produce)

@@ -153,7 +153,7 @@ def test_artifacts_tell_rules_copies_and_time(run: Run) -> None:
     assert [row["rule"] for row in json.loads(artifacts["ledger-report"])] == [rule.rule for rule in manifest.rules]
     assert [row["rule"] for row in json.loads(artifacts["health-report"])] == [rule.rule for rule in manifest.rules]
     assert [row["source"] for row in json.loads(artifacts["source-report"])] == ["web"]
-    assert "| dropped | duplicate_exact | 3 |" in artifacts["duplicates-report"]
+    assert "| dedup | exact | duplicate_exact | 3 |" in artifacts["duplicates-report"]
     stages = {row["stage"]: row for row in json.loads(artifacts["timing-report"])}
     assert stages["tokenize"]["done"] == f"{SHARDS}/{SHARDS}"
     assert stages["tokenize"]["tokens"] == f"{manifest.totals['tokens']:,}"

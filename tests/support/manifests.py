@@ -9,7 +9,7 @@ import numpy as np
 from gristmill import storage
 from gristmill.manifest import MANIFEST, VERSION, encoded, seal
 from gristmill.stages.generations import finished
-from gristmill.types import Generation, Manifest, PublishedFile, RuleRecord, SourceShard, TokenizerRecord
+from gristmill.types import Generation, Loss, Manifest, PublishedFile, RuleRecord, SourceShard, TokenizerRecord
 
 
 def token_file(**changes: Any) -> PublishedFile:
@@ -45,6 +45,13 @@ def rule_record(**changes: Any) -> RuleRecord:
         source="web", rule="length", documents_in=4, documents_out=3, characters_in=900, characters_out=400,
         dropped={"too_short": 1}, tokens_lost=124,
     )  # fmt: skip
+    return msgspec.structs.replace(plain, **changes)
+
+
+def loss(**changes: Any) -> Loss:
+    plain = Loss(
+        source="web", stage="cleaning", rule="blank", reason="blank", documents=1, characters=20, tokens=5, counted=True
+    )
     return msgspec.structs.replace(plain, **changes)
 
 
@@ -87,6 +94,7 @@ def manifest(**changes: Any) -> Manifest:
         quarantined={"json_syntax": 1},
         sources={"web": {"documents": 3, "tokens": 99}},
         rules=[rule_record()],
+        losses=[loss(), loss(stage="quarantine", rule="", reason="json_syntax", counted=False)],
         files=[token_file(), token_file(path="nanogpt/val.bin", split="val", documents=1, tokens=20)],
         attachments=[],
         source_shards=[source_shard()],

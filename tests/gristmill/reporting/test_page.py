@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from manifests import manifest, mixture, rule_record, source_shard, token_file
+from manifests import loss, manifest, mixture, rule_record, source_shard, token_file
 from page_parts import Parsed, figures
 
 from gristmill.reporting.page import MOST_BARS, MOST_ROWS, page
@@ -34,6 +34,7 @@ def hostile(text: str) -> bytes:
         quarantined={f"{text}q": 1},
         sources={text: mixture().sources["web"]},
         rules=[rule_record(source=text, rule=text, dropped={text: 1})],
+        losses=[loss(source=text, rule=text, reason=text)],
         files=[token_file(path=f"nanogpt/{text}")],
         source_shards=[source_shard(source=text, uri=text, error=text, dropped={text: 1})],
     )
@@ -147,7 +148,7 @@ def test_sources_are_held_against_the_mix() -> None:
 
 
 def test_a_data_set_without_losses_or_copies_has_a_page() -> None:
-    found = manifest(dropped={}, quarantined={}, rules=[], files=[], source_shards=[], sources={})
+    found = manifest(dropped={}, quarantined={}, rules=[], losses=[], files=[], source_shards=[], sources={})
     data = page(found, figures(lengths={}, clusters={}, scripts={}, sampled=0), [], [])
-    assert "Every document was published." in data.decode()
+    assert "Every document was published, and no rule took anything out." in data.decode()
     assert Parsed(data).crossed == []

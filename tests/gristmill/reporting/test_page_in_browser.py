@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from manifests import manifest, rule_record, source_shard
+from manifests import loss, manifest, rule_record, source_shard
 from page_parts import figures
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
@@ -54,6 +54,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
         rules=[rule_record(rule=HOSTILE)],
         source_shards=[source_shard(index=number, uri=f"{HOSTILE}{number}") for number in range(60)],
         dropped={"too_short": 3, "duplicate_exact": 7, HOSTILE: 1},
+        losses=[loss(reason=HOSTILE), loss(stage="dedup", rule="exact", reason="duplicate_exact", documents=7)],
     )
     samples: list[dict[str, object]] = [{"rule": "length", "reason": "too_short", "text begins": HOSTILE}]
     path = tmp_path_factory.mktemp("page") / "index.html"

@@ -10,14 +10,14 @@ def test_the_page_gives_the_figures_of_the_manifest() -> None:
     assert page == summary(manifest())
     for part in ("# demo", "5 documents in, 3 published: 99 tokens", "300 ids, uint16", "17 documents compared"):
         assert part in page
-    assert "| dropped | blank | 1 |" in page
-    assert "| quarantined | json_syntax | 1 |" in page
+    assert "| web | cleaning | blank | blank | 1 | 20.00% | 20 | 5 | counted |" in page
+    assert "| web | quarantine |  | json_syntax | 1 | 20.00% | 20 | 5 | mean |" in page
     assert page.endswith("\n")
 
 
 def test_a_run_without_losses_says_so() -> None:
-    page = summary(manifest(dropped={}, quarantined={}))
-    assert "Every document was published." in page
+    page = summary(manifest(dropped={}, quarantined={}, losses=[]))
+    assert "Every document was published, and no rule took anything out." in page
 
 
 def test_a_run_that_published_nothing_still_has_a_page() -> None:

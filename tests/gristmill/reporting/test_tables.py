@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from manifests import manifest, source_shard, token_file
 
 from gristmill.reporting.tables import (
-    copy_rows,
     escape,
     escaped,
     input_rows,
@@ -73,15 +72,6 @@ def test_a_row_for_every_input_shard_accounts_for_its_documents() -> None:
     assert (shown["input"], shown["error"]) == ("b&#124;c.parquet (2 to 5)", "cut &#60;here&#62;")
     assert shown["documents"] == 5
     assert "| b&#124;c.parquet (2 to 5) |" in markdown([second])
-
-
-def test_copies_are_told_from_what_rules_drop() -> None:
-    """Gopher's reasons begin with the same word: repeated lines in one document are no copy of another document."""
-    found = manifest(
-        dropped={"duplicate_exact": 3, "duplicate_lines": 5},
-        config={"split": {"kind": "none"}, "dedup": [{"kind": "exact"}, {"kind": "minhash"}]},
-    )
-    assert [row["reason"] for row in copy_rows(found)] == ["duplicate_exact"]
 
 
 @pytest.mark.parametrize("count", [1, 3])
