@@ -3,6 +3,7 @@
 import sys
 
 from gristmill.commands import chat, doctor, inspect, reference, trace, verify
+from gristmill.errors import guessed
 
 COMMANDS = {
     "chat": chat.main,
@@ -17,6 +18,7 @@ USAGE = f"usage: python -m gristmill {{{','.join(COMMANDS)}}} ..."
 
 if __name__ == "__main__":
     if len(sys.argv) < 2 or sys.argv[1] not in COMMANDS:
-        print(USAGE, file=sys.stderr)
+        guess = guessed(sys.argv[1], COMMANDS) if len(sys.argv) > 1 else ""
+        print("; ".join(filter(None, [USAGE, guess])), file=sys.stderr)
         sys.exit(2)
     sys.exit(COMMANDS[sys.argv[1]](sys.argv[2:]))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from gristmill import places
-from gristmill.errors import ConfigError
+from gristmill.errors import ConfigError, alternatives
 from gristmill.manifest import read_manifest
 from gristmill.stages.recall import published_encoder
 from gristmill.stages.verify import format_of
@@ -192,5 +192,5 @@ def _chosen(output: str, what: str, wanted: str | None, there: list[str]) -> str
     if wanted is None:
         return names[0]
     if wanted not in names:
-        raise ConfigError(f"{output}: no {what} {wanted!r}; there are: {', '.join(names)}")
+        raise ConfigError(f"{output}: no {what} {wanted!r}; {alternatives(wanted, names)}")
     return wanted

@@ -18,7 +18,7 @@ from gristmill.mixture import check_mixture
 from gristmill.ordering.base import Ordering
 from gristmill.packing.base import Packing
 from gristmill.plugins import Plugin, Room, explain, load
-from gristmill.settings import Rehearsal, Settings
+from gristmill.settings import Location, Rehearsal, Settings
 from gristmill.sources.base import Source
 from gristmill.splits.base import Split
 from gristmill.tokenizers.base import Tokenizer
@@ -74,7 +74,7 @@ class PrepareConfig(Settings):
     dedup: list[Annotated[DedupKind, Room("dedup")]] = several(
         "dedup", "exact", description="Duplicate removal, in order."
     )
-    against: list[str] = Field(
+    against: list[Location] = Field(
         [], description="Published data sets whose documents count as earlier: new data never repeats them."
     )
     keep_copy: Literal["first", "content"] = Field(
@@ -100,7 +100,7 @@ class PrepareConfig(Settings):
     formats: list[Annotated[Format, Room("formats")]] = several(
         "formats", "nanogpt", description="One output a kind.", least=1
     )
-    output: str = Field(
+    output: Location = Field(
         "", description="Where the data set goes; {date} becomes the day of the run; default: out/<dataset>."
     )
     on_bad_document: Literal["quarantine", "fail"] = Field(

@@ -10,6 +10,25 @@ GristmillError
         WorkerLost       the process that did the work is gone; retried in a fresh one
 """
 
+import difflib
+from collections.abc import Iterable
+
+LONGEST_GUESSED = 100
+"""Characters of a name that are compared; the time grows with their square."""
+
+
+def alternatives(met: str, accepted: Iterable[str]) -> str:
+    """The end of a message about an unknown name: the names there are, and the one that was likely meant."""
+    names = [*accepted]
+    return "; ".join(filter(None, [f"there are: {', '.join(names)}", guessed(met, names)]))
+
+
+def guessed(met: str, accepted: Iterable[str]) -> str:
+    """``did you mean 'name'?``; empty where no name is near."""
+    names = {name.lower(): name for name in accepted}
+    near = difflib.get_close_matches(met[:LONGEST_GUESSED].lower(), names, 1)
+    return f"did you mean {names[near[0]]!r}?" if near else ""
+
 
 class GristmillError(Exception):
     """Root of the tree; ``str(error)`` is one line that a user can act on."""

@@ -8,7 +8,7 @@ from pydantic import ByteSize, ConfigDict, Field, model_validator
 from gristmill import places, s3_client
 from gristmill.errors import ConfigError
 from gristmill.s3_client import S3Settings
-from gristmill.settings import Settings
+from gristmill.settings import Location, Settings
 
 WORKERS = "GRISTMILL_WORKERS"
 MEMORY = "GRISTMILL_MEMORY_GB"
@@ -36,7 +36,7 @@ class Execution(Settings):
         description="Bytes that a worker may take to search for duplicates, as a number or like 2GB; what would need "
         "more is done in parts and through files.",
     )
-    work: str = Field(
+    work: Location = Field(
         "work",
         description="Folder or s3:// prefix for what stages leave for one another; kept, so that a rerun resumes.",
     )

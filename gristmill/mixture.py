@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
-from gristmill.errors import ConfigError, InputError
+from gristmill.errors import ConfigError, InputError, alternatives
 
 TOLERANCE = Fraction(1, 10**6)
 """Shares may miss 1 by this much, as rounded thirds do; they are scaled to 1."""
@@ -33,7 +33,7 @@ def check_mixture(
 def _check_known(key: str, named: Iterable[str], labels: list[str]) -> None:
     unknown = [label for label in named if label not in labels]
     if unknown:
-        raise ConfigError(f"{key}: no source {', '.join(unknown)}; there are: {', '.join(labels)}")
+        raise ConfigError(f"{key}: no source {', '.join(unknown)}; {alternatives(unknown[0], labels)}")
 
 
 def capacities(supply: Mapping[str, int], repetition: float | Mapping[str, float]) -> dict[str, int]:

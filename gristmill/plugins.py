@@ -7,14 +7,15 @@ leading underscore are helpers of the room.
 import importlib
 import inspect
 import pkgutil
+import re
 import reprlib
 from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
 from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import PydanticCustomError, core_schema
+from pydantic_core import ErrorDetails, PydanticCustomError, core_schema
 
-from gristmill.errors import ConfigError
+from gristmill.errors import ConfigError, alternatives, guessed
 from gristmill.settings import Settings
 
 
@@ -64,7 +65,7 @@ def kinds(room: str) -> list[str]:
 def find(room: str, kind: str) -> type[Plugin]:
     """The class of a kind; raises ``ConfigError`` that lists the kinds there are."""
     if kind not in kinds(room):
-        raise ConfigError(f"unknown kind {kind!r} in {room}; there are: {', '.join(kinds(room))}")
+        raise ConfigError(f"unknown kind {kind!r} in {room}; {alternatives(kind, kinds(room))}")
     module = importlib.import_module(f"gristmill.{room}.{kind}")
     found = [
         value
@@ -101,11 +102,38 @@ def explain(error: ValidationError, model: type[BaseModel]) -> str:
     if first["type"] == "extra_forbidden":
         for part in first["loc"][:-1]:
             model = _model_within(model, part)
-        return f"unknown key {place!r}; there are: {', '.join(sorted(model.model_fields))}"
+        return f"unknown key {place!r}; {alternatives(str(first['loc'][-1]), sorted(model.model_fields))}"
     if first["type"] == "plugin":
         return f"{place}: {first['msg']}"
-    message = first["msg"].removeprefix("Value error, ")
+    message = first["msg"].removeprefix("Value error, ") + _remedy(first)
     return f"{place}: {message} (got {reprlib.repr(first.get('input')):.60})" if place else message
+
+
+def _remedy(error: ErrorDetails) -> str:
+    """What to write instead, where a value is of another type in YAML than it looks."""
+    met = error["input"]
+    match error["type"]:
+        case "string_type" if met is None:
+            return "; an empty value, ~ and null are nothing to YAML: put a text in quotes"
+        case "string_type" if isinstance(met, bool | int | float):
+            return f"; put it in quotes: '{str(met).lower()}'"
+        case "list_type" if isinstance(met, str | int | float):
+            return f"; put it in brackets: [{met!s:.60}]"
+        case "int_parsing" if (number := _whole(met)) is not None:
+            return f"; write it in digits: {number}"
+        case "literal_error" if isinstance(met, str):
+            accepted = re.findall("'([^']*)'", error["ctx"]["expected"])
+            return f"; {guess}" if (guess := guessed(met, accepted)) else ""
+    return ""
+
+
+def _whole(text: Any) -> int | None:
+    """``1e9`` is a text to YAML."""
+    try:
+        number = float(text)
+    except (TypeError, ValueError):
+        return None
+    return int(number) if number.is_integer() and abs(number) < 1 << 63 else None
 
 
 def _model_within(model: type[BaseModel], key: int | str) -> type[BaseModel]:

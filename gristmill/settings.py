@@ -1,8 +1,14 @@
 """What every group of settings is: frozen, closed to unknown keys, shown by forms in the order it has."""
 
-from typing import Any
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+
+_VARIABLE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})", re.ASCII)
 
 
 def in_order(schema: dict[str, Any]) -> None:
@@ -11,10 +17,54 @@ def in_order(schema: dict[str, Any]) -> None:
         field["position"] = position
 
 
+def inside(annotation: Any) -> Iterator[Any]:
+    """An annotation and everything that it is made of."""
+    yield annotation
+    for part in get_args(annotation):
+        yield from inside(part)
+
+
+def expanded(path: str) -> str:
+    """A path with ``~``, ``~user``, ``$NAME`` and ``${NAME}`` replaced, as a shell does; raises ``ValueError`` for a
+    variable that is not set and a user who is not known. What exists under the very name is meant literally."""
+    if path != "~" and not path.startswith("~/") and os.path.lexists(path):
+        return path
+    home = str(Path(path).expanduser()) if path == "~" else os.path.expanduser(path)  # noqa: PTH111  keeps s3://
+    if home.startswith("~") and "/" in path:
+        raise ValueError(f"{path!r}: no user {path.partition('/')[0][1:]!r} with a home folder; write the whole path")
+    return _VARIABLE.sub(lambda found: _value(found[1] or found[2], path), home)
+
+
+def _value(variable: str, path: str) -> str:
+    value = os.environ.get(variable)
+    if not value:
+        raise ValueError(f"{path!r}: the environment variable {variable} is not set; set it, or write the whole path")
+    return value
+
+
+Location = Annotated[str, AfterValidator(expanded)]
+"""A path or URI as a user writes it."""
+
+
 class Settings(BaseModel):
     """Base of all that a user may set."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", json_schema_extra=in_order, use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, json_schema_extra=in_order, use_attribute_docstrings=True
+    )
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_boolean_for_a_number(cls, value: Any, info: ValidationInfo) -> Any:
+        """``min_chars: true`` would be 1."""
+        parts = inside(cls.model_fields[str(info.field_name)].annotation)
+        if any(part in (bool, Any) or (isinstance(part, type) and issubclass(part, BaseModel)) for part in parts):
+            return value
+        for entry in value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]:
+            if isinstance(entry, bool):
+                word = str(entry).lower()
+                raise ValueError(f"{word} is neither a number nor a text; a text that reads so takes quotes: '{word}'")
+        return value
 
 
 class Rehearsal(Settings):

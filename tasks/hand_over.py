@@ -20,6 +20,7 @@ from gristmill import places, worker
 from gristmill.errors import StorageError
 from gristmill.execution import Execution
 from gristmill.ledger import fingerprint
+from gristmill.workers import Stopped
 from tasks.batches import Batch, Failure, check_mark, task_at
 from tasks.run import OPTIONS, tag
 
@@ -91,7 +92,7 @@ def followed(run: FlowRun, stop: Event) -> FlowRun:
         while not (found := client.read_flow_run(run.id)).state or not found.state.is_final():
             if stop.wait(LOOK_SECONDS):
                 client.set_flow_run_state(run.id, Cancelling())
-                raise StorageError(f"{run.name} was cancelled")
+                raise Stopped(f"{run.name} was cancelled")  # not retried, unlike a run that was lost
         return found
 
 

@@ -1,6 +1,10 @@
 """plan: list and number the input."""
 
+from uuid import UUID
+
 from prefect import task
+from prefect.client.orchestration import get_client
+from prefect.runtime import flow_run
 
 from gristmill import workers
 from gristmill.config import PrepareConfig
@@ -8,7 +12,7 @@ from gristmill.stages import plan as stage
 from gristmill.stages.ready import ready
 from gristmill.stages.vocabulary import check_tokenizer
 from gristmill.types import Plan
-from tasks.run import OPTIONS, name_run, tag
+from tasks.run import OPTIONS, tag
 
 
 @task(name="plan", task_run_name="plan", **OPTIONS)
@@ -25,3 +29,9 @@ def plan(config: PrepareConfig) -> Plan:
     # The tokenizer is checked by every worker at once: it stays loaded there, and so do the stages.
     workers.everywhere(ready, children=min(config.execution.worker_count(), len(planned.shards)), config=config)
     return planned
+
+
+def name_run(name: str, config: PrepareConfig) -> None:
+    """The flow run gets this name, known only once there is a plan, and the data set as a tag."""
+    with get_client(sync_client=True) as client:
+        client.update_flow_run(UUID(flow_run.id), name=name, tags=sorted({*flow_run.tags, config.dataset}))

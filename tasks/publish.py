@@ -1,6 +1,8 @@
 """publish: the manifest last, then what people see of the run."""
 
+import httpx
 from prefect import task
+from prefect.logging import get_run_logger
 
 from gristmill import places
 from gristmill.config import PrepareConfig
@@ -65,7 +67,16 @@ def stand(planned: Plan, config: PrepareConfig) -> dict[str, object]:
 def _recorded(
     manifest: Manifest, uploaded: list[StageReport], config: PrepareConfig, hours: list[str]
 ) -> dict[str, object]:
-    """Leave the artifacts; returns where the data set is."""
+    """Leave the artifacts, where the server is there to take them: the data set is whole; returns where that is."""
+    try:
+        _record(manifest, uploaded, config, hours)
+    except httpx.HTTPError as error:
+        get_run_logger().warning("the data set is whole, but its artifacts are not recorded: %s", error)
+    where = places.at(config.destination).where(MANIFEST)
+    return {"manifest": where, "sha256": manifest.sha256, **manifest.totals, "hours": hours}
+
+
+def _record(manifest: Manifest, uploaded: list[StageReport], config: PrepareConfig, hours: list[str]) -> None:
     record(manifest, uploaded, places.absolute(config.destination), watch.board)
     verdicts = verdicts_of(manifest, config)
     if verdicts is not None:
@@ -75,5 +86,3 @@ def _recorded(
         reasons = ", ".join(f"{reason} {count:,}" for reason, count in manifest.quarantined.items())
         tell(config.execution.notify, f"{config.dataset}: {set_aside:,} documents in quarantine", reasons)
     watch.update(1.0)
-    where = places.at(config.destination).where(MANIFEST)
-    return {"manifest": where, "sha256": manifest.sha256, **manifest.totals, "hours": hours}

@@ -15,8 +15,8 @@ import httpx
 from prefect import Task
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.cache_policies import NO_CACHE
-from prefect.client.orchestration import get_client
 from prefect.context import TaskRunContext
+from prefect.exceptions import TerminationSignal
 from prefect.futures import PrefectConcurrentFuture
 from prefect.logging import get_run_logger
 from prefect.runtime import flow_run, task_run
@@ -32,6 +32,7 @@ from gristmill.types import PlannedFile, ShardRef, StageReport, Value
 from tasks.artifacts import record_failures
 from tasks.limits import existing, moving
 from tasks.ray_cluster import connected
+from tasks.stopping import confirm_cancelled, log_stopped_as_information
 
 Call = dict[str, Any]
 Reported = TypeVar("Reported", StageReport, list[StageReport])
@@ -277,16 +278,11 @@ def dated(config: PrepareConfig) -> PrepareConfig:
     return config.dated(flow_run.scheduled_start_time.astimezone().date())
 
 
-def name_run(name: str, config: PrepareConfig) -> None:
-    """The flow run gets this name, known only once there is a plan, and the data set as a tag."""
-    with get_client(sync_client=True) as client:
-        client.update_flow_run(UUID(flow_run.id), name=name, tags=sorted({*flow_run.tags, config.dataset}))
-
-
 @contextmanager
 def running(execution: Execution) -> Iterator[None]:
     """Around the body of a flow: work may begin, and no worker process outlives it."""
     global slots
+    log_stopped_as_information()
     slots = Slots(execution)
     execution.apply()
     existing.cache_clear()
@@ -294,6 +290,10 @@ def running(execution: Execution) -> Iterator[None]:
     try:
         with connected(execution):
             yield
+    except TerminationSignal:
+        workers.stop()
+        confirm_cancelled()
+        raise
     except BaseException:
         workers.stop()
         raise

@@ -8,7 +8,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from gristmill.errors import ConfigError
+from gristmill.errors import ConfigError, alternatives
 
 PACKAGES = {"fasttext": "fasttext-community", "kenlm": "kenlm"}
 """By backend, which is also the name of the module: what to install."""
@@ -48,7 +48,7 @@ def scorer(backend: str, path: str, label: str, sha256: str) -> Score:
     if backend == "kenlm":
         return partial(perplexity, model)
     if label not in model.labels:
-        raise ConfigError(f"model_score: {path} has no label {label!r}; there are: {', '.join(sorted(model.labels))}")
+        raise ConfigError(f"model_score: {path} has no label {label!r}; {alternatives(label, sorted(model.labels))}")
     return partial(probability, model, label)
 
 

@@ -8,12 +8,13 @@ import pyarrow as pa
 from pydantic import AfterValidator, Field
 
 from gristmill.cleaning.base import Filter, Measured
+from gristmill.errors import alternatives
 from gristmill.languages import LANGUAGES, identifier, middle
 
 
 def _known(code: str) -> str:
     if code not in LANGUAGES:
-        raise ValueError(f"{code!r} is no language; expected an ISO 639 code, one of: {', '.join(sorted(LANGUAGES))}")
+        raise ValueError(f"{code!r} is no language by an ISO 639 code; {alternatives(code, sorted(LANGUAGES))}")
     return code
 
 

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from gristmill.cleaning._models import check_file, package, scorer
 from gristmill.cleaning.base import Filter, Measured
+from gristmill.settings import Location
 
 
 class ModelScore(Filter):
@@ -21,7 +22,7 @@ class ModelScore(Filter):
     """
 
     backend: Literal["fasttext", "kenlm"] = Field(description="Which library scores.")
-    path: str = Field(min_length=1, description="File of the model.")
+    path: Location = Field(min_length=1, description="File of the model.")
     label: str = Field(
         "", description="Label whose probability is the score, such as __label__hq; fasttext alone has one."
     )

@@ -1,5 +1,6 @@
 """Commands: arguments in, exit status out. Prefect is not imported here."""
 
+import argparse
 import os
 import signal
 import sys
@@ -9,7 +10,7 @@ import traceback
 from collections.abc import Callable
 from typing import NoReturn, TextIO
 
-from gristmill.errors import ConfigError, GristmillError, InputError
+from gristmill.errors import ConfigError, GristmillError, InputError, guessed
 
 STOPPED = "stopped; the same command resumes where this one ended"
 
@@ -62,6 +63,21 @@ def _end_late(arriving: int) -> None:
         pass
     time.sleep(PATIENCE)
     _stopped_at_once(number, None)
+
+
+class Parser(argparse.ArgumentParser):
+    """A command line whose options are written out; an unknown one is answered with the one that is near."""
+
+    def __init__(self, prog: str, description: str, epilog: str | None = None) -> None:
+        form = argparse.RawDescriptionHelpFormatter if epilog else argparse.HelpFormatter
+        super().__init__(prog=prog, description=description, epilog=epilog, formatter_class=form, allow_abbrev=False)
+
+    def error(self, message: str) -> NoReturn:
+        """Ends the command with status 2."""
+        if unknown := message.partition("unrecognized arguments: ")[2]:
+            options = [name for action in self._actions for name in action.option_strings]
+            message = "; ".join(filter(None, [message, guessed(unknown.split()[0].partition("=")[0], options)]))
+        super().error(message)
 
 
 def say(text: str, file: TextIO | None = None) -> None:

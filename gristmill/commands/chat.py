@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gristmill import places, plugins
-from gristmill.commands import failing_clearly
+from gristmill.commands import Parser, failing_clearly
 from gristmill.errors import ConfigError
 from gristmill.manifest import exists, read_manifest
 from gristmill.packing.sft import Sft
@@ -31,14 +31,12 @@ exit status: 0 the rows are written; 2 the request or the input has to be change
 """
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The command line."""
-    found = argparse.ArgumentParser(
+    found = Parser(
         prog="python -m gristmill chat",
         description=DESCRIPTION,
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     found.add_argument("files", metavar="FILE", nargs="+", type=Path, help="JSON Lines of conversations")
     found.add_argument(

@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from gristmill.commands import failing_clearly, say
+from gristmill.commands import Parser, failing_clearly, say
 from gristmill.doctor import examine, mend
 
 DESCRIPTION = """\
@@ -20,14 +20,12 @@ exit status: 0 nothing was found, or all of it was removed; 1 something is left;
 """
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The command line."""
-    found = argparse.ArgumentParser(
+    found = Parser(
         prog="python -m gristmill doctor",
         description=DESCRIPTION,
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     found.add_argument("uri", metavar="URI", help="an output or a work area: a folder, or s3://bucket/prefix")
     found.add_argument("--fix", action="store_true", help="remove what no manifest and no receipt needs")

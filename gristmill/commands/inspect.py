@@ -4,7 +4,7 @@ import argparse
 from itertools import islice
 
 from gristmill.browse import Browser, Part
-from gristmill.commands import failing_clearly
+from gristmill.commands import Parser, failing_clearly
 from gristmill.errors import ConfigError
 from gristmill.reporting.tables import SPARED, printable
 
@@ -25,14 +25,12 @@ exit status: 0 something was shown, 1 nothing was found, 2 the request cannot be
 """
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The command line."""
-    found = argparse.ArgumentParser(
+    found = Parser(
         prog="python -m gristmill inspect",
         description=DESCRIPTION,
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     found.add_argument("output", metavar="OUTPUT", help="a finished data set: a folder, or s3://bucket/prefix")
     what = found.add_mutually_exclusive_group()

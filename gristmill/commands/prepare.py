@@ -8,11 +8,10 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-import yaml
 from rich.table import Table
 
 from gristmill import config_file, ledger, places
-from gristmill.commands import failing_clearly, past_stopping, say, stopped, stopping_in_time
+from gristmill.commands import Parser, failing_clearly, past_stopping, say, stopped, stopping_in_time
 from gristmill.commands.explain import explain
 from gristmill.commands.losses import show_losses
 from gristmill.commands.rehearsal import show_rehearsal
@@ -50,22 +49,13 @@ out (on_bad_file: quarantine), 130 stopped by Ctrl-C, 143 by SIGTERM
 LEFT_OUT = 3
 """The exit status of a run that made its data set without some input files."""
 
-PREFECT_DEFAULTS = {
-    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",
-    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-    "DO_NOT_TRACK": "1",
-}
-"""For a command started outside the project's folder, where prefect.toml is not found."""
 
-
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The command line."""
-    found = argparse.ArgumentParser(
+    found = Parser(
         prog="python flows/prepare.py",
         description=DESCRIPTION,
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     add_request(found)
     found.add_argument(
@@ -93,7 +83,7 @@ def parser() -> argparse.ArgumentParser:
     return found
 
 
-def add_request(parser: argparse.ArgumentParser) -> None:
+def add_request(parser: Parser) -> None:
     """The arguments that say what to make and where, read by ``configured``."""
     parser.add_argument("config", nargs="?", metavar="CONFIG", help="YAML file that says what to make")
     parser.add_argument("--output", metavar="URI", help="where the result goes (default: out/<dataset>)")
@@ -148,11 +138,11 @@ def check(arguments: list[str]) -> Command:
 
 def before_prefect(debug: bool) -> None:
     """What must be set before Prefect is imported, and what the user is told of the wait."""
-    for name, value in PREFECT_DEFAULTS.items():
-        os.environ.setdefault(name, value)
+    os.environ.setdefault("DO_NOT_TRACK", "1")
     # The console shows the board and, at the end, our own line; Prefect would print a failure's traceback. The run's
     # log keeps it all.
-    os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "ERROR" if debug else "CRITICAL")
+    for name in ("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "PREFECT_LOGGING_INTERNAL_LEVEL"):
+        os.environ.setdefault(name, "ERROR" if debug else "CRITICAL")
     if not os.environ.get("PREFECT_API_URL"):
         print(
             "Starting Prefect's own server, about 10 s; `prefect server start` and PREFECT_API_URL save this wait.",
@@ -210,10 +200,7 @@ def _setting(text: str) -> tuple[str, Any]:
     key, separator, value = text.partition("=")
     if not separator or not key:
         raise ConfigError(f"--set {text}: expected KEY=VALUE")
-    try:
-        return key, yaml.safe_load(value)
-    except yaml.YAMLError:
-        raise ConfigError(f"--set {text}: the value is not valid YAML; put it in quotes") from None
+    return key, config_file.parsed(value, f"--set {text}")
 
 
 def show_plan(planned: Plan, config: PrepareConfig) -> None:

@@ -1,19 +1,19 @@
 """``python -m gristmill reference``: docs/configuration.md, made from the classes that check a configuration."""
 
-import argparse
 import inspect
 import json
 from collections.abc import Iterator
-from typing import Any, get_args, get_origin
+from typing import Any, get_origin
 
 from pydantic import BaseModel, ByteSize
 from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
 from gristmill.cleaning.base import Cleaner
+from gristmill.commands import Parser
 from gristmill.config import PrepareConfig
 from gristmill.plugins import Plugin, Room, find, kinds
-from gristmill.settings import Settings
+from gristmill.settings import Settings, inside
 
 INTRODUCTION = """\
 # Configuration
@@ -61,7 +61,7 @@ ANCHORS = {"s3": "executions3"}
 
 def main(arguments: list[str]) -> int:
     """Print the page."""
-    argparse.ArgumentParser(
+    Parser(
         prog="python -m gristmill reference",
         description="Print the reference of all configuration keys as Markdown.",
     ).parse_args(arguments)
@@ -140,7 +140,7 @@ def _properties(model: type[BaseModel]) -> dict[str, dict[str, Any]]:
 
 def _accepts(name: str, field: FieldInfo, told: dict[str, Any]) -> str:
     if room := _room(field):
-        several = any(get_origin(part) is list for part in _inside(field.annotation))
+        several = any(get_origin(part) is list for part in inside(field.annotation))
         return f"{'list of kinds' if several else 'a kind'} of [`{SECTIONS[room.name]}`](#{SECTIONS[room.name]})"
     if field.annotation is ByteSize:
         return "bytes: a number, or text like `2GB`"
@@ -191,21 +191,14 @@ def _marked(text: str) -> str:
     return "`".join(part if number % 2 else part.replace("<", "&lt;") for number, part in enumerate(parts))
 
 
-def _inside(annotation: Any) -> Iterator[Any]:
-    """An annotation and everything that it is made of."""
-    yield annotation
-    for part in get_args(annotation):
-        yield from _inside(part)
-
-
 def _room(field: FieldInfo) -> Room | None:
     """The room whose kinds a field takes."""
-    return next((part for part in (*field.metadata, *_inside(field.annotation)) if isinstance(part, Room)), None)
+    return next((part for part in (*field.metadata, *inside(field.annotation)) if isinstance(part, Room)), None)
 
 
 def _model(field: FieldInfo) -> type[Settings] | None:
     """The settings that a field holds, where those have no kind."""
-    for part in _inside(field.annotation):
+    for part in inside(field.annotation):
         if isinstance(part, type) and issubclass(part, Settings) and not issubclass(part, Plugin):
             return part
     return None

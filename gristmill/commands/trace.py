@@ -1,10 +1,8 @@
 """``python -m gristmill explain OUTPUT DOC_ID``: what happened to a document, and why."""
 
-import argparse
-
 from rich.table import Table
 
-from gristmill.commands import failing_clearly
+from gristmill.commands import Parser, failing_clearly
 from gristmill.reporting.terminal import Terminal
 from gristmill.trace import Trace, trace
 
@@ -12,9 +10,9 @@ SHOWN = 2000
 """Characters of each text."""
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The command line."""
-    found = argparse.ArgumentParser(
+    found = Parser(
         prog="python -m gristmill explain",
         description="Show what every rule did to a document, and which one it repeats, with both texts side by side. "
         "The input is read again, so it must still be where it was.",

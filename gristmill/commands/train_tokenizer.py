@@ -1,13 +1,12 @@
 """``python flows/train_tokenizer.py``: check everything that can be checked, train, show what came of it."""
 
-import argparse
 import sys
 from typing import Any
 
 from rich.table import Table
 
 from gristmill import ledger
-from gristmill.commands import failing_clearly
+from gristmill.commands import Parser, failing_clearly
 from gristmill.commands.prepare import Command, add_request, before_prefect, configured
 from gristmill.config import PrepareConfig
 from gristmill.reporting.terminal import Terminal
@@ -33,14 +32,12 @@ exit status: 0 done, 1 the run failed, 2 the request or the input has to be chan
 """
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The command line."""
-    found = argparse.ArgumentParser(
+    found = Parser(
         prog="python flows/train_tokenizer.py",
         description=DESCRIPTION,
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     add_request(found)
     return found

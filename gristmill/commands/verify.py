@@ -4,7 +4,7 @@ import argparse
 import sys
 
 from gristmill import against, config_file, copies
-from gristmill.commands import failing_clearly, say
+from gristmill.commands import Parser, failing_clearly, say
 from gristmill.errors import ConfigError
 from gristmill.stages.verify import Verified, verify, verify_bin
 
@@ -24,14 +24,12 @@ exit status: 0 all is as recorded, 1 something differs (named on stderr), 2 the 
 """
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The command line."""
-    found = argparse.ArgumentParser(
+    found = Parser(
         prog="python flows/verify.py",
         description=DESCRIPTION,
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     found.add_argument("output", nargs="?", metavar="OUTPUT", help="folder with a manifest.json")
     found.add_argument(

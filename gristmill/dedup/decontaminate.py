@@ -15,6 +15,7 @@ from gristmill.columns import strings
 from gristmill.dedup._shingles import shingles
 from gristmill.dedup.base import Match, Screen
 from gristmill.errors import ConfigError, InputError
+from gristmill.settings import Location
 
 
 class Decontaminate(Screen):
@@ -25,7 +26,7 @@ class Decontaminate(Screen):
     it stands, or plain text, a line each.
     """
 
-    paths: list[str] = Field(min_length=1, description="Files of evaluation texts: .jsonl or plain text.")
+    paths: list[Location] = Field(min_length=1, description="Files of evaluation texts: .jsonl or plain text.")
     ngram: int = Field(13, ge=1, le=1000, description="Words of a run that is too much to share.")
 
     def check(self) -> None:

@@ -4,7 +4,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from gristmill.errors import ConfigError
+from gristmill.errors import ConfigError, alternatives
 
 Shuffle = Literal["blocks", "samples", "none"]
 
@@ -63,7 +63,7 @@ class Order:
 
     def __init__(self, blocks: np.ndarray, *, seed: int, shuffle: Shuffle) -> None:
         if shuffle not in get_args(Shuffle):
-            raise ConfigError(f"shuffle: {shuffle!r}; there are: {', '.join(get_args(Shuffle))}")
+            raise ConfigError(f"shuffle: {shuffle!r}; {alternatives(shuffle, get_args(Shuffle))}")
         self._first = np.concatenate([[0], np.cumsum(blocks)]).astype(np.int64)
         self._sizes, self._seed, self._shuffle = blocks.astype(np.int64), seed, shuffle
         self._epoch: tuple[int, np.ndarray, np.ndarray] | None = None

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from gristmill import places
-from gristmill.errors import ConfigError, InputError
+from gristmill.errors import ConfigError, InputError, alternatives
 from gristmill.manifest import exists, read_manifest
 from gristmill.places import at, is_remote
 from gristmill.plugins import fact, kinds
@@ -175,7 +175,7 @@ def _format(manifest: Manifest, holds: Holds, format: str | None, uri: str) -> s
     if not found:
         readable = [kind for kind in kinds("formats") if fact("formats", kind, "read_as") == holds]
         wanted = f"format {format!r} of {holds}" if format else f"format of {holds} ({', '.join(readable)})"
-        raise ConfigError(f"{uri}: no {wanted}; there are: {', '.join(there)}")
+        raise ConfigError(f"{uri}: no {wanted}; {alternatives(format or '', there)}")
     return found[0]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gristmill.errors import ConfigError, InputError
+from gristmill.errors import ConfigError, InputError, alternatives
 from gristmill.readers._published import Published, data_set, file_here
 from gristmill.readers._samples import Read
 from gristmill.types import DOCUMENT, PublishedFile
@@ -112,7 +112,7 @@ def _wanted(published: Published, sources: Collection[str] | None) -> np.ndarray
     there = set(published.sources.values())
     unknown = sorted(set(sources or ()) - there)
     if unknown:
-        raise ConfigError(f"{published.uri}: no source {unknown[0]!r}; there are: {', '.join(sorted(there))}")
+        raise ConfigError(f"{published.uri}: no source {unknown[0]!r}; {alternatives(unknown[0], sorted(there))}")
     return np.array(
         sorted(
             shard

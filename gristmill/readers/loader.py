@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from gristmill.errors import ConfigError
+from gristmill.errors import ConfigError, alternatives
 from gristmill.readers._permutation import Order, Shuffle, keyed
 from gristmill.readers._samples import Read, Samples
 from gristmill.repeats import repeated
@@ -66,7 +66,7 @@ class Loader:
                 f"batch {batch}, rank {rank} of {world_size}: expected a batch of 1 or more, 0 <= rank < of"
             )
         if repetitions not in get_args(Repetitions):
-            raise ConfigError(f"repetitions: {repetitions!r}; there are: {', '.join(get_args(Repetitions))}")
+            raise ConfigError(f"repetitions: {repetitions!r}; {alternatives(repetitions, get_args(Repetitions))}")
         named = dict(samples) if isinstance(samples, Mapping) else {"": samples}
         if len({found.length for found in named.values()}) != 1:
             raise ConfigError(f"samples of {[found.length for found in named.values()]} ids do not make a batch")

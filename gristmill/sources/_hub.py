@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import yaml
 
-from gristmill.errors import ConfigError, InputError, StorageError
+from gristmill.errors import ConfigError, InputError, StorageError, alternatives
 from gristmill.sources import _listing
 from gristmill.sources._found import Links, Passed
 from gristmill.sources._limits import Limits
@@ -67,7 +67,7 @@ def pinned(path: str, revision: str) -> str:
 
     Raises ``InputError`` when there is no such data set or revision, ``StorageError`` when the hub does not answer.
     """
-    folder = Path(path).expanduser()
+    folder = Path(path)
     if folder.is_dir():
         if revision != MAIN:
             raise ConfigError(f"{path}: a folder has no revisions; leave out revision: {revision}")
@@ -89,8 +89,8 @@ def _commit(path: str, revision: str) -> str:
         raise InputError(f"{what}; a private or gated one needs a token in HF_TOKEN") from error
     except RevisionNotFoundError as error:
         refs = api.list_repo_refs(path, repo_type="dataset")
-        names = ", ".join(ref.name for ref in [*refs.branches, *refs.tags])
-        raise InputError(f"{path}: no revision {revision!r}; there are: {names}, and commits") from error
+        names = [*(ref.name for ref in [*refs.branches, *refs.tags]), "and commits"]
+        raise InputError(f"{path}: no revision {revision!r}; {alternatives(revision, names)}") from error
     except OfflineModeIsEnabled as error:
         raise ConfigError(f"{path}: no such folder, and HF_HUB_OFFLINE forbids to ask the hub") from error
     except hub_failures() as error:
@@ -107,7 +107,7 @@ def listed(choice: Choice) -> Listed:
         builder = _library().load_dataset_builder(**_call(choice, cache))
     splits = {str(name): list(files) for name, files in builder.config.data_files.items()}
     if choice.split not in splits:
-        raise InputError(f"{choice.root}: no split {choice.split!r}; there are: {', '.join(splits)}")
+        raise InputError(f"{choice.root}: no split {choice.split!r}; {alternatives(choice.split, splits)}")
     used = {_as_written(file, choice.root) for files in splits.values() for file in files}
     whole = builder.config.name == DEFAULT and choice.data_files is None
     files = [_as_written(file, choice.root) for file in splits[choice.split]]

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from gristmill.errors import InputError
+from gristmill.errors import InputError, guessed
 from gristmill.sources._limits import Limits
 from gristmill.sources._lines import Block
 from gristmill.sources._names import base_name
@@ -157,7 +157,8 @@ class LineReader:
     def _no_text(self) -> InputError:
         keys = ", ".join(f"{key!a:.60}" for key in list(self._keys)[:_KEYS_SHOWN]) or "none"
         message = f"{self._uri}: no row has the key {self._fields.text_key!r} (text_key); keys that are there: {keys}"
-        return InputError(message, "no_text_column")
+        guess = guessed(self._fields.text_key, self._keys)
+        return InputError(f"{message}; {guess}" if guess else message, "no_text_column")
 
     def _numbers(self, block: Block, lines: list[bytes]) -> Iterable[int]:
         """What tells a line from the others: its number, or its offset in a range of a file."""

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gristmill.columns import numbers
-from gristmill.errors import InputError
+from gristmill.errors import InputError, alternatives
 from gristmill.sources._batches import Batches, opened, weight
 from gristmill.sources._found import Part
 from gristmill.sources._limits import Limits
@@ -65,7 +65,9 @@ class Table:
         groups = range(len(self._rows)) if part is None else range(part["start"], part["stop"])
         path = self._path(fields.text_key)
         if path is None:
-            raise self._no_text(f"no column {fields.text_key!r} (text_key); there are: {', '.join(self._names)}")
+            raise self._no_text(
+                f"no column {fields.text_key!r} (text_key); {alternatives(fields.text_key, self._names)}"
+            )
         sides = {key: self._path(key) for key in fields.side_keys}
         wanted = [".".join(steps) for steps in (path, *sides.values()) if steps]
         row = sum(self._rows[: groups.start])

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from pydantic import Field, field_validator
 
 from gristmill.errors import InputError
+from gristmill.settings import Location
 from gristmill.sources import _listing, _text
 from gristmill.sources._found import Found, Part, counted, wrong_kind
 from gristmill.sources._jsonl import LineReader
@@ -42,7 +43,7 @@ class Files(KeyedSource):
         """As of every plugin; paths in another order name the same files in the same order."""
         return {**super().identity(), "paths": sorted(self.paths)}
 
-    paths: list[str] = Field(min_length=1, description="Files, folders, globs or URIs; order does not matter.")
+    paths: list[Location] = Field(min_length=1, description="Files, folders, globs or URIs; order does not matter.")
     separator: str | None = Field(
         None, min_length=1, description="Splits plain text files; default: one document each."
     )

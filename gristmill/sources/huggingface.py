@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 from pydantic import AliasChoices, Field
 
-from gristmill.errors import InputError
+from gristmill.errors import InputError, alternatives
+from gristmill.settings import Location
 from gristmill.sources import _hub, _listing
 from gristmill.sources._found import counted
 from gristmill.sources._hub import MAIN, Choice
@@ -39,7 +40,9 @@ class HuggingFace(KeyedSource):
         {"path", "config_name", "split", "revision", "first_shards", "data_files", "links"}
     )
 
-    path: str = Field(min_length=1, description="A folder, or org/name on the hub; a folder that exists comes first.")
+    path: Location = Field(
+        min_length=1, description="A folder, or org/name on the hub; a folder that exists comes first."
+    )
     config_name: str | None = Field(None, description="Which of the data set's configurations; default: its own.")
     split: str = Field("train", min_length=1, description="Which split.")
     revision: str = Field(MAIN, min_length=1, description="Branch, tag or commit on the hub.")
@@ -123,7 +126,8 @@ class HuggingFace(KeyedSource):
         for table in _hub.stream(choice, index):
             if self.text_key.split(".")[0] not in table.column_names:
                 raise InputError(
-                    f"{shard.uri}: no column {self.text_key!r} (text_key); there are: {', '.join(table.column_names)}",
+                    f"{shard.uri}: no column {self.text_key!r} (text_key); "
+                    f"{alternatives(self.text_key, table.column_names)}",
                     "no_text_column",
                 )
             yield self._chunk(table.to_pylist(), f"{choice.split}/{index}", row)

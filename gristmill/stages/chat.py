@@ -11,7 +11,7 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from gristmill import storage
-from gristmill.errors import ConfigError, InputError
+from gristmill.errors import ConfigError, InputError, alternatives
 from gristmill.packing.sft import Sft
 from gristmill.rows import RowGroup
 from gristmill.stages._chat_files import WRITERS
@@ -61,7 +61,7 @@ def pack_conversations(
     has no end-of-text id, ``InputError`` when no conversation is left.
     """
     if format not in WRITERS:
-        raise ConfigError(f"no format {format!r} of conversations; there are: {', '.join(WRITERS)}")
+        raise ConfigError(f"no format {format!r} of conversations; {alternatives(format, WRITERS)}")
     if encoder.eot_id is None:
         raise ConfigError(f"tokenizer {encoder.name} has no end-of-text token, with which every conversation starts")
     made = _Chat(encoder, _specials(folder / encoder.file), packing)

@@ -9,6 +9,7 @@ import msgspec
 from pydantic import Field, model_validator
 
 from gristmill.errors import ConfigError, InputError
+from gristmill.settings import Location
 from gristmill.tokenizers import _hf
 from gristmill.tokenizers.base import Encoder, Tokenizer
 
@@ -16,7 +17,7 @@ from gristmill.tokenizers.base import Encoder, Tokenizer
 class HuggingFace(Tokenizer):
     """Exactly the ids that the Hugging Face ``tokenizers`` library gives, without BOS and EOS of a post-processor."""
 
-    path: str | None = Field(None, description="A tokenizer.json or the folder that holds it.")
+    path: Location | None = Field(None, description="A tokenizer.json or the folder that holds it.")
     name: str | None = Field(None, description="A model on the hub, for example openai-community/gpt2.")
     revision: str = Field("main", description="Revision on the hub; a commit makes the run reproducible.")
     eot: str | None = Field(None, description="Token that ends a document; default: <|endoftext|>, </s> or similar.")

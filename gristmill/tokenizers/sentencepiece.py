@@ -11,6 +11,7 @@ from pydantic import Field
 
 from gristmill import storage
 from gristmill.errors import ConfigError, InputError
+from gristmill.settings import Location
 from gristmill.tokenizers import _hf
 from gristmill.tokenizers._needed import content, giving_up, needed
 from gristmill.tokenizers.base import REFERENCE, Encoded, Encoder, Tokenizer
@@ -22,7 +23,7 @@ class SentencePiece(Tokenizer):
     """Exactly the ids of the ``sentencepiece`` library, which encodes them: 6 MB of text a CPU-second. The one faster
     library for such models, 1.7 times as fast, gives other ids on some documents. Control symbols are text."""
 
-    path: str = Field(min_length=1, description="A .model file.")
+    path: Location = Field(min_length=1, description="A .model file.")
     eot: str | None = Field(None, description="Piece that ends a document; default: the model's own, mostly </s>.")
 
     def check(self) -> None:

@@ -14,7 +14,8 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from gristmill import storage
-from gristmill.errors import ConfigError, InputError
+from gristmill.errors import ConfigError, InputError, alternatives
+from gristmill.settings import Location
 from gristmill.tokenizers import _hf
 from gristmill.tokenizers._battery import agree
 from gristmill.tokenizers._encodings import ENCODINGS
@@ -31,7 +32,7 @@ class Tiktoken(Tokenizer):
     nor which special tokens there are: ``encoding`` names a published one whose ranks these must be, or ``pattern``
     and ``special_tokens`` give both."""
 
-    path: str = Field(min_length=1, description="A .tiktoken file of ranks.")
+    path: Location = Field(min_length=1, description="A .tiktoken file of ranks.")
     encoding: str | None = Field(None, description=f"The encoding that the ranks are of: {', '.join(ENCODINGS)}.")
     pattern: str | None = Field(None, description="Regular expression that cuts text into words.")
     special_tokens: dict[str, int] = Field({}, description="Special tokens and their ids, with pattern.")
@@ -43,8 +44,8 @@ class Tiktoken(Tokenizer):
             raise ConfigError("tokenizer: tiktoken takes either encoding or pattern (with special_tokens)")
         if self.encoding is not None and self.encoding not in ENCODINGS:
             raise ConfigError(
-                f"tokenizer.encoding: {self.encoding!r}; there are: {', '.join(ENCODINGS)}; for another one give "
-                "pattern and special_tokens"
+                f"tokenizer.encoding: {self.encoding!r}; {alternatives(self.encoding, ENCODINGS)}; for another one "
+                "give pattern and special_tokens"
             )
         if self.encoding is not None and self.special_tokens:
             raise ConfigError("tokenizer: special_tokens go with pattern; an encoding has its own")
@@ -90,7 +91,7 @@ class TiktokenEncoder(PiecedEncoder):
         self.eot_id = specials.get(about["eot"])
         if self.eot_id is None:
             raise ConfigError(
-                f"tokenizer {self.name}: no special token {about['eot']}; there are: {', '.join(specials)}"
+                f"tokenizer {self.name}: no special token {about['eot']}; {alternatives(about['eot'], specials)}"
             )
         self.specials = {number: token for token, number in specials.items()}
         rules = rules_of_ranks(ranks, about["pattern"])

@@ -34,12 +34,15 @@ def test_all_deployments_are_there_as_written(stack: Stack) -> None:
         met = stack.deployment(wanted["name"])
         assert met["entrypoint"] == wanted["entrypoint"]
         assert met["work_pool_name"] == "gristmill"
-        assert met["pull_steps"] == [{"prefect.deployments.steps.set_working_directory": {"directory": str(ROOT)}}]
+        assert met["pull_steps"][-1] == {"prefect.deployments.steps.set_working_directory": {"directory": str(ROOT)}}
         schedules = [
             {"cron": one["schedule"]["cron"], "timezone": one["schedule"]["timezone"], "active": one["active"]}
             for one in met["schedules"]
         ]
         assert schedules == [{"active": True, **schedule} for schedule in wanted["schedules"]]
+    assert not [
+        name for name in ("nightly", "verify-weekly") for one in stack.deployment(name)["schedules"] if one["active"]
+    ]
     nightly = stack.deployment("nightly")
     assert nightly["global_concurrency_limit"]["limit"] == 1
     assert nightly["concurrency_options"]["collision_strategy"] == "CANCEL_NEW"
@@ -62,6 +65,19 @@ def test_a_run_started_from_the_ui_completes_with_its_artifacts(stack: Stack, sm
     assert found.keys() >= {"shard-report", "input-report", "corpus-report", "report-page", "progress"}
     assert [row["kept"] for row in json.loads(found["input-report"])] == [30, 30]
     assert found["progress"] == 100
+
+
+def test_a_worker_without_the_project_says_so_in_the_log_of_the_run(stack: Stack) -> None:
+    """Whoever looks at a crashed run sees no terminal of a worker, and a number of a status says nothing."""
+    found = stack.deployment("prepare")
+    there = json.dumps(found["pull_steps"])
+    assert there.count(str(ROOT)) >= 2
+    steps = json.loads(there.replace(str(ROOT), "/not/here"))
+    kept = {key: found[key] for key in ("flow_id", "entrypoint", "work_pool_name", "job_variables")}
+    stack.post("/deployments/", name="lost", pull_steps=steps, **kept)
+    run = stack.run("lost")
+    assert stack.wait(run)["state_type"] == "CRASHED"
+    assert stack.errors(run)[0].startswith("no gristmill project in /not/here on ")
 
 
 @pytest.mark.parametrize("entrypoint", sorted({deployment["entrypoint"] for deployment in DEPLOYMENTS}))

@@ -63,8 +63,8 @@ class Read(Exception):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the commands are given: ``web.yaml`` and ``shakespeare.yaml`` of the pages with their input, and the data
-    sets that they speak of. More is held out than the README does, so that there is a document 41 to look at."""
+    """Where the commands are given: the configurations of the pages with their input, and the data sets that they
+    speak of. More is held out than the README does, so that there is a document 41 to look at."""
     found = tmp_path_factory.mktemp("commands")
     byte_tokenizer(found / "tokenizer.json")
     texts = [
@@ -78,6 +78,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (found / "trained").mkdir()
     (found / "trained" / "web.yaml").write_text(yaml.safe_dump(config | {"tokenizer": {"kind": "train"}}))
     (found / "trained" / "data").symlink_to(found / "data")
+    (found / "notes.yaml").write_text(_block("README.md", "# notes.yaml"))
+    (found / "notes").mkdir()
+    (found / "notes" / "a.txt").write_text("A note.\n")
     (found / "shakespeare.yaml").write_text(_block("docs/train-example.md", "# shakespeare.yaml"))
     (found / "input.txt").write_text("To be, or not to be.\n" * 200)
     talk = '{"messages": [{"role": "user", "content": "Why?"}, {"role": "assistant", "content": "Because."}]}\n'

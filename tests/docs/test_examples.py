@@ -5,9 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import yaml
 from corpora import byte_tokenizer, write_documents
+from data import real_texts
 
 from gristmill import serial
 from gristmill.config import parse
@@ -71,3 +74,21 @@ def test_the_training_loop_compiles_and_runs(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(script)
     done = subprocess.run([sys.executable, "train.py", "2"], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert "step 0: validation loss " in done.stdout
+
+
+def test_the_first_example_of_the_readme_runs_on_a_folder_of_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It asked for gzip files and a tokenizer that a reader with a folder of notes does not have."""
+    texts = list(real_texts()[:90])
+    (tmp_path / "notes").mkdir()
+    for number, text in enumerate(texts[:30]):
+        (tmp_path / "notes" / f"{number}.txt").write_text(text, encoding="utf-8")
+    write_documents(tmp_path / "notes" / "b.jsonl", texts[30:60])
+    pq.write_table(pa.table({"text": texts[60:]}), tmp_path / "notes" / "c.parquet")
+    page = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    example = next(text for kind, text in LANGUAGES.findall(page) if kind == "yaml")
+    monkeypatch.chdir(tmp_path)
+    manifest = serial.prepare(parse(yaml.safe_load(example)))
+    assert manifest.totals["documents"] == 90
+    assert {file.path for file in manifest.files} == {"nanogpt/train.bin", "nanogpt/val.bin"}

@@ -66,7 +66,7 @@ def test_what_a_command_prints_is_what_the_page_says() -> None:
     with pytest.raises(ConfigError) as caught:
         load("cleaning", {"kind": "lenght"})
     assert str(caught.value).startswith("unknown kind 'lenght' in cleaning; there are: c4, ")
-    assert "unknown kind <kind> in <room>; there are: <kinds>" in MESSAGES
+    assert "unknown kind <kind> in <room>; <kinds>" in MESSAGES
     assert STOPPED in PAGE
 
 

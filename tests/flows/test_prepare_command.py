@@ -107,6 +107,7 @@ def test_a_signal_that_reaches_prefect_too_late_stops_the_command_all_the_same(
     def flow() -> None:
         raise TerminationSignal(signal=signal.SIGTERM)
 
+    flow.fn = flow
     with kept(), pytest.raises(SystemExit, match="143"):
         with_server(flow)()
     assert capsys.readouterr().err == f"{STOPPED}\n"

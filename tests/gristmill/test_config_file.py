@@ -1,12 +1,13 @@
 """The file that a user writes, and what is laid over it on the command line."""
 
+import time
 from pathlib import Path
 
 import pytest
 from config_texts import FULL, from_text, refusal
 
 from gristmill.config import PrepareConfig
-from gristmill.config_file import read
+from gristmill.config_file import parsed, read
 from gristmill.errors import ConfigError
 from gristmill.execution import Execution
 
@@ -33,6 +34,104 @@ def test_broken_yaml_names_the_file_and_the_place(tmp_path: Path) -> None:
 def test_a_repeated_key_is_refused(tmp_path: Path, text: str) -> None:
     """The first of two would be lost silently."""
     assert "is repeated" in refusal(tmp_path, text)
+
+
+def laughing(levels: int, join: str) -> str:
+    """Aliases of aliases: ten times as many values with every line."""
+    lines = [f"x{n + 1}: &a{n + 1} " + join.format(", ".join([f"*a{n}"] * 10)) for n in range(levels)]
+    return "\n".join([f"x0: &a0 {join.format('ha')}" if "[" in join else "x0: &a0 {ha: ha}", *lines])
+
+
+@pytest.mark.parametrize("join", ["[{}]", "{{<<: [{}]}}"])
+def test_nested_aliases_are_bounded(tmp_path: Path, join: str) -> None:
+    """Ten lines took all memory and never ended."""
+    began = time.monotonic()
+    assert "over 100,000 values, aliases counted" in refusal(tmp_path, laughing(12, join))
+    assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize("text", ["sources: &s [*s]", "split: &s {kind: *s}", "cleaning: &c [{kind: [*c]}]", "&s [*s]"])
+def test_a_value_that_holds_itself_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
+    """It ended in a RecursionError."""
+    assert "an alias stands for what holds it" in refusal(tmp_path, text)
+    with pytest.raises(ConfigError, match=r"--set sources=.*an alias stands for what holds it"):
+        parsed("&s [*s]", "--set sources=&s [*s]")
+
+
+def test_aliases_may_be_used(tmp_path: Path) -> None:
+    """Rules that several sources share are written once."""
+    text = """
+    cleaning: &rules [{kind: length, min_chars: 7}]
+    sources:
+      - {kind: files, name: a, paths: [a], cleaning: *rules}
+      - {kind: files, name: b, paths: [b], cleaning: *rules}
+    """
+    config = from_text(tmp_path, text)
+    assert [source.cleaning for source in config.sources] == [config.cleaning] * 2
+
+
+@pytest.mark.parametrize("word", ["no", "No", "NO", "yes", "on", "Off", "2026-01-31", "12:30:45", "22:22", "1_0:30"])
+def test_words_that_yaml_1_1_turns_into_other_values_are_texts(tmp_path: Path, word: str) -> None:
+    """A source for Norwegian was refused, with False as the value met; 22:22 became 1342."""
+    text = f"sources: [{{kind: files, name: {word}, paths: [a]}}]\nmix: {{{word}: 1.0}}\n"
+    config = from_text(tmp_path, text)
+    assert [source.label for source in config.sources] == [word] == [*config.mix]
+    assert parsed(word, "--set") == word
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("ordering: {kind: hashed, seed: 010}", ["010 is octal in YAML; write 10 for the number, '010' for the text"]),
+        ("total_tokens: -0_17", ["write -17 for the number"]),
+        ("dataset: 0777", ["'0777' for the text", "line 1"]),
+        ("cleaning: [{kind: length, min_chars: true}]", ["min_chars", "true is neither a number nor a text", "'true'"]),
+        ("split: {fraction: false}", ["fraction", "false is neither a number nor a text"]),
+        ("mix: {web: true}", ["mix", "true is neither"]),
+        ("max_repetition: true", ["max_repetition", "true is neither"]),
+        ("dataset: true", ["dataset", "true is neither", "'true'"]),
+        ("execution: {workers: true}", ["workers", "true is neither"]),
+        ("execution: {work: false}", ["work", "'false'"]),
+        ("sources: [{kind: files, paths: [true]}]", ["paths", "true is neither"]),
+        ("dataset: 2026", ["dataset", "put it in quotes: '2026'"]),
+        ("dataset: 1.5", ["put it in quotes: '1.5'"]),
+        ("output: ~", ["output", "an empty value, ~ and null are nothing to YAML: put a text in quotes"]),
+        ("output:", ["output", "an empty value"]),
+        ("sources: [{kind: files, paths: in}]", ["paths", "put it in brackets: [in]"]),
+        ("execution: {workers: 1e2}", ["workers", "write it in digits: 100"]),
+        ("cleaning: [{kind: length, min_chars: 1.5}]", ["min_chars", "fractional part"]),
+        ("max_repetition: .inf", ["max_repetition", "finite"]),
+        ("split: {fraction: .nan}", ["fraction", "finite"]),
+        ("on_bad_file: quarantin", ["on_bad_file", "did you mean 'quarantine'?"]),
+        ("dedub: []", ["'dedub'", "did you mean 'dedup'?"]),
+        ("execution: {wrokers: 1}", ["'execution.wrokers'", "did you mean 'workers'?"]),
+        ("cleaning: [{kind: Lenght}]", ["did you mean 'length'?"]),
+        ("cleaning: [{kind: length, min_char: 3}]", ["did you mean 'min_chars'?"]),
+        ("sources: [{kind: files, name: web, paths: [a]}]\nmix: {wbe: 0.5, web: 0.5}", ["did you mean 'web'?"]),
+        ("cleaning: [{kind: language, languages: [eng]}]", ["'eng' is no language", "did you mean 'en'?"]),
+    ],
+)
+def test_a_slip_is_answered_with_its_remedy(tmp_path: Path, text: str, parts: list[str]) -> None:
+    """``true`` counted as 1, ``010`` as 8, and a misspelt kind was answered with 25 names."""
+    message = refusal(tmp_path, text)
+    assert all(part in message for part in parts), message
+    assert "\n" not in message
+
+
+def test_a_misspelt_set_key_is_answered_with_the_near_one() -> None:
+    with pytest.raises(ConfigError, match=r"'tokenizer\.vocab_sise'|did you mean 'vocab_size'\?"):
+        read(None, {"tokenizer.vocab_sise": 300})
+    with pytest.raises(ConfigError, match=r"did you mean 'dataset'\?"):
+        read(None, {"dataste": "x"})
+
+
+def test_a_file_that_is_no_configuration_is_not_read_whole(tmp_path: Path) -> None:
+    """A corpus given in place of its configuration took minutes and all memory."""
+    (tmp_path / "data.jsonl").write_text('{"text": "x"}\n' * 100_000)
+    with pytest.raises(ConfigError, match=r"data\.jsonl: cannot read the configuration: over 1,048,576 bytes"):
+        read(str(tmp_path / "data.jsonl"), {})
+    with pytest.raises(ConfigError, match=r"cannot read the configuration: .*Is a directory"):
+        read(str(tmp_path), {})
 
 
 def test_yaml_cannot_make_objects(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 import gristmill
 from gristmill import plugins
 from gristmill.config import PrepareConfig, parse
-from gristmill.errors import ConfigError
+from gristmill.errors import ConfigError, alternatives
 from gristmill.plugins import Plugin
 
 ROOMS = ["cleaning", "dedup", "formats", "ordering", "packing", "sources", "splits", "tokenizers"]
@@ -111,7 +111,7 @@ def test_an_unknown_key_is_refused_with_the_keys_there_are(room: str, kind: str)
     with pytest.raises(ConfigError) as caught:
         plugins.load(room, {**least(room, kind), "tresholdd": 1})
     fields = sorted(plugins.find(room, kind).model_fields)
-    assert str(caught.value) == f"{kind}: unknown key 'tresholdd'; there are: {', '.join(fields)}"
+    assert str(caught.value) == f"{kind}: unknown key 'tresholdd'; {alternatives('tresholdd', fields)}"
 
 
 @every
@@ -140,7 +140,7 @@ def test_an_unknown_kind_is_refused_with_the_kinds_there_are(room: str, kind: st
     """Helper modules and paths are no kinds."""
     with pytest.raises(ConfigError) as caught:
         plugins.find(room, kind)
-    assert str(caught.value) == f"unknown kind {kind!r} in {room}; there are: {', '.join(plugins.kinds(room))}"
+    assert str(caught.value) == f"unknown kind {kind!r} in {room}; {alternatives(kind, plugins.kinds(room))}"
 
 
 @pytest.mark.parametrize("settings", ["exact", None, 5, [], {}, {"kind": 5}, {"kind": None}])

@@ -4,6 +4,7 @@ The server has the protections that docker-compose.yml gives it; SQLite stands i
 """
 
 import contextlib
+import logging
 import os
 import signal
 import socket
@@ -97,6 +98,11 @@ class Stack:
     def logs(self, run: str) -> str:
         lines = self.post("/logs/filter", logs={"flow_run_id": {"any_": [run]}}, sort="TIMESTAMP_ASC")
         return "\n".join(line["message"] for line in lines) + (self.folder / "worker.log").read_text()[-4000:]
+
+    def errors(self, run: str) -> list[str]:
+        """Its lines at ERROR and above; the last ones come to the server some seconds after its end."""
+        lines = self.post("/logs/filter", logs={"flow_run_id": {"any_": [run]}, "level": {"ge_": logging.ERROR}})
+        return [line["message"] for line in lines]
 
     def has_logged(self, run: str, text: str, seconds: float = 15) -> bool:
         """Whether the log of a run has this text; its last lines come to the server some seconds after its end."""
