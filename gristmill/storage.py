@@ -48,7 +48,10 @@ def wrap(error: OSError, path: Path) -> GristmillError:
     where = error.filename or path
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return NoSpaceError(f"{where}: no space left to write; free some, or choose another --work or --output")
-    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST):
+    if error.errno in (errno.ENOTDIR, errno.EISDIR, errno.EEXIST):
+        why = os.strerror(error.errno).lower()
+        return ConfigError(f"{where}: {why}; a file is where a folder belongs, or the reverse: move it away")
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return ConfigError(f"{where}: {os.strerror(error.errno).lower()}; choose a place that this user can write to")
     return StorageError(f"{where}: {error.strerror or error}")
 

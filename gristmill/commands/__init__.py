@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Callable
 from typing import NoReturn, TextIO
 
-from gristmill.errors import ConfigError, GristmillError, InputError, guessed
+from gristmill.errors import ConfigError, GristmillError, InputError, StorageError, guessed
 
 STOPPED = "stopped; the same command resumes where this one ended"
 
@@ -98,8 +98,10 @@ def failing_clearly(action: Callable[[], int], *, debug: bool) -> int:
         print(STOPPED, file=sys.stderr)
         return 130
     except Exception as error:  # the last line of defence of a command
-        if debug or not isinstance(error, GristmillError):
+        if debug or not isinstance(error, GristmillError | OSError):
             traceback.print_exc()
+        if isinstance(error, OSError) and error.filename is not None:  # of a file that only a damaged data set lacks
+            error = StorageError(f"{os.fsdecode(error.filename)}: {error.strerror}")
         say(f"error: {error}", file=sys.stderr)
         for note in getattr(error, "__notes__", []):
             say(f"  {note}", file=sys.stderr)

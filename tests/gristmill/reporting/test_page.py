@@ -12,7 +12,7 @@ from manifests import loss, manifest, mixture, rule_record, source_shard, token_
 from page_parts import Parsed, figures
 
 from gristmill.reporting.page import MOST_BARS, MOST_ROWS, page
-from gristmill.types import Manifest
+from gristmill.types import Manifest, PassedOver
 
 BIDI = "\u202eevil\u2066"
 HOSTILE = f"</td><script>alert(1)</script><img src=x onerror=alert(2)>\"'{BIDI}\x00"
@@ -36,7 +36,8 @@ def hostile(text: str) -> bytes:
         rules=[rule_record(source=text, rule=text, dropped={text: 1})],
         losses=[loss(source=text, rule=text, reason=text)],
         files=[token_file(path=f"nanogpt/{text}")],
-        source_shards=[source_shard(source=text, uri=text, error=text, dropped={text: 1})],
+        source_shards=[source_shard(source=text, uri=text, error=text, link=text, dropped={text: 1})],
+        passed_over=[PassedOver(source=text, reason=text, suffix=text, files=1, examples=[text])],
     )
     rejected: list[dict[str, object]] = [{"rule": text, "reason": text, "document": text, "text begins": text}]
     return page(found, figures(scripts={text: 3}), rejected, [{"reason": text, "input": text, "shows": text}])
