@@ -32,16 +32,17 @@ def bars(values: Values, title: str, unit: str) -> str:
     return _element(chart, title, 2 * WIDTH // 20 + BAR * len(values) + 60)
 
 
-def columns(values: Values, title: str, name: str, unit: str) -> str:
+def columns(values: Values, title: str, name: str, unit: str, shown: int = 0) -> str:
     """Columns from left to right; ``name`` names the axis of labels, ``unit`` that of values. Where labels are too wide
-    to stand side by side, each second, third and so on is shown, from the first on."""
+    to stand side by side, each second, third and so on is shown, that at the place ``shown`` among them."""
     chart = leather.Chart()
     labelled = _labelled(values)
     chart.add_columns(labelled)
     chart.add_y_scale(0, max(value for _, value in values) or 1)
     labels = [label for label, _ in labelled]
     room = COLUMNS_WIDTH / len(labels) / leather.theme.tick_font_char_width
-    chart.add_x_axis(ticks=labels[:: math.ceil((max(map(len, labels)) + 1) / room)], name=name)
+    step = math.ceil((max(map(len, labels)) + 1) / room)
+    chart.add_x_axis(ticks=labels[shown % step :: step], name=name)
     chart.add_y_axis(name=unit, tick_formatter=_short)
     return _element(chart, title, COLUMN_HEIGHT)
 

@@ -11,6 +11,9 @@ EXPLAINED = (
     "the mean length of the source's documents stands for it."
 )
 
+REWRITTEN = "rewritten"
+"""Reason of characters that a rule took out of documents that stay."""
+
 
 def loss_rows(manifest: Manifest) -> list[Row]:
     """One row a source, rule and reason, most tokens first."""
@@ -22,9 +25,9 @@ def loss_rows(manifest: Manifest) -> list[Row]:
             "rule": loss.rule,
             "reason": loss.reason,
             "documents": loss.documents,
-            "of all read": f"{loss.documents / read:.2%}",
-            "characters": loss.characters,
             "tokens (estimated)": loss.tokens,
+            "characters": loss.characters,
+            "of all read": f"{loss.documents / read:.2%}",
             "length": "counted" if loss.counted else "mean",
         }
         for loss in sorted(manifest.losses, key=_rank)
@@ -33,6 +36,17 @@ def loss_rows(manifest: Manifest) -> list[Row]:
 
 def _rank(loss: Loss) -> tuple[int, int, str, str, str, str]:
     return -loss.tokens, -loss.documents, loss.source, loss.stage, loss.rule, loss.reason
+
+
+def reasons(rows: list[Row]) -> list[Row]:
+    """The rows for a chart: why, in a few words, and the tokens."""
+    return [
+        {
+            "why": f"{row['source']}: {row['rule'] if row['reason'] == REWRITTEN else row['reason']}",
+            "tokens": row["tokens (estimated)"],
+        }
+        for row in rows
+    ]
 
 
 def copy_rows(manifest: Manifest) -> list[Row]:

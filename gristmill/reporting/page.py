@@ -42,7 +42,6 @@ MOST_BARS = 20
 """Rows shown per table and bars per chart, so that a page of 10,000 shards stays readable; the manifest has all."""
 
 LONGEST_TEXT = 1000
-LOST = "tokens (estimated)"
 TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -128,8 +127,10 @@ def _sections(manifest: Manifest, figures: Figures, rejected: list[Row], quarant
     return [section for section in found if section.rows or section.text]
 
 
-def _cut(anchor: str, title: str, rows: Sequence[Row], rest: str) -> Section:
-    return Section(anchor=anchor, title=title, rows=rows[:MOST_ROWS], hidden=max(0, len(rows) - MOST_ROWS), rest=rest)
+def _cut(anchor: str, title: str, rows: Sequence[Row], rest: str, text: str = "", chart: str = "") -> Section:
+    """A section of which the first rows are shown; ``rest`` has all."""
+    hidden = max(0, len(rows) - MOST_ROWS)
+    return Section(anchor=anchor, title=title, text=text, chart=chart, rows=rows[:MOST_ROWS], hidden=hidden, rest=rest)
 
 
 def _bars(rows: Sequence[Row], label: str, value: str, title: str) -> str:
@@ -185,32 +186,16 @@ def _mixture(manifest: Manifest) -> Section:
 
 def _losses(manifest: Manifest) -> Section:
     rows = losses.loss_rows(manifest)
-    named: list[Row] = [
-        {"why": " ".join(str(row[name]) for name in ("rule", "reason", "source") if row[name]), "tokens": row[LOST]}
-        for row in rows
-    ]
-    return Section(
-        anchor="drops",
-        title="What was lost, by source and reason",
-        text=losses.EXPLAINED if rows else "Every document was published, and no rule took anything out.",
-        chart=_bars(named, "why", "tokens", "Tokens lost, estimated"),
-        rows=rows[:MOST_ROWS],
-        hidden=max(0, len(rows) - MOST_ROWS),
-        rest="report/ledger.json",
-    )
+    text = losses.EXPLAINED if rows else "Every document was published, and no rule took anything out."
+    chart = _bars(losses.reasons(rows), "why", "tokens", "Tokens lost, estimated")
+    return _cut("drops", "What was lost, by source and reason", rows, "report/ledger.json", text, chart)
 
 
 def _thresholds(figures: Figures) -> Section:
     rows = thresholds.measured_rows(figures)
-    return Section(
-        anchor="thresholds",
-        title="What filters measured, and other thresholds",
-        text=thresholds.EXPLAINED if rows else "",
-        chart=thresholds.histogram_charts(figures),
-        rows=rows[:MOST_ROWS],
-        hidden=max(0, len(rows) - MOST_ROWS),
-        rest="report/thresholds.json",
-    )
+    text, chart = thresholds.EXPLAINED if rows else "", thresholds.histogram_charts(figures)
+    title = "What filters measured, and other thresholds"
+    return _cut("thresholds", title, rows, "report/thresholds.json", text, chart)
 
 
 def _lengths(figures: Figures) -> Section:
@@ -288,13 +273,7 @@ def _scripts(figures: Figures) -> Section:
 
 def _files(manifest: Manifest) -> Section:
     rows = published_rows(manifest)
-    return Section(
-        anchor="files",
-        title="Published files",
-        chart=_bars(rows, "file", "tokens", "Ids by file"),
-        rows=rows[:MOST_ROWS],
-        hidden=max(0, len(rows) - MOST_ROWS),
-    )
+    return _cut("files", "Published files", rows, "manifest.json", chart=_bars(rows, "file", "tokens", "Ids by file"))
 
 
 def _generations(manifest: Manifest) -> Section:

@@ -7,7 +7,7 @@ import msgspec
 from gristmill.histograms import Histogram
 from gristmill.reporting import charts
 from gristmill.reporting.figures import Figures
-from gristmill.reporting.tables import Row
+from gristmill.reporting.tables import Row, printable
 from gristmill.types import file_name
 
 EXPLAINED = (
@@ -88,18 +88,17 @@ def _row(found: Histogram) -> Row:
 
 def _chart(found: Histogram) -> str:
     """Documents by the value measured, empty ends left out; brackets mark the threshold."""
-    filled = [place for place, count in enumerate(found.documents) if count]
+    labels = [f"{_number(found, edge):g}" for edge in found.edges]
     at = found.edges.index(found.threshold)
-    first, last = min(at, filled[0]), max(at + 1, filled[-1])
-    labels = ["", *(_label(found, edge) for edge in found.edges)]
-    bins = [(labels[place] or f"< {labels[1]}", float(found.documents[place])) for place in range(first, last + 1)]
-    title = f"{found.source}: {found.rule}, {found.reason}"
-    return charts.columns(bins, title, f"{found.reason}: values from", "documents")
-
-
-def _label(found: Histogram, edge: float) -> str:
-    number = f"{_number(found, edge):g}"
-    return f"[{number}]" if edge == found.threshold else number
+    labels[at] = f"[{labels[at]}]"
+    below = found.drops == "below"  # a value at an edge is in the bin after it, or else in the one before
+    labels = [f"< {labels[0]}", *labels] if below else [*labels, f"> {labels[-1]}"]
+    mark = at + below
+    filled = [place for place, count in enumerate(found.documents) if count]
+    first, last = min(mark, filled[0]), max(mark, filled[-1])
+    bins = [(labels[place], float(found.documents[place])) for place in range(first, last + 1)]
+    name = printable(f"{found.source}, {found.rule}, {found.reason}: {'from' if below else 'up to'}")
+    return charts.columns(bins, name, name, "documents", mark - first)
 
 
 def _number(found: Histogram, edge: float) -> float:

@@ -5,16 +5,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gristmill.config import PrepareConfig
+from gristmill.reporting.losses import REWRITTEN
 from gristmill.stages.decide import reasons_of
 from gristmill.stages.mix import NOT_MIXED, published_pieces
 from gristmill.stages.name import LITTLE_LEFT, TRIMMED
 from gristmill.stages.results import Results, identity
 from gristmill.stages.spans import kinds
 from gristmill.types import Loss
-
-REWRITTEN = "rewritten"
-"""Reason of characters that a rule took out of documents that stay."""
-
 
 WITHOUT_TEXT = ("missing_text", "null_text", "empty_text")
 """Reasons of documents that have no text to lose."""

@@ -5,17 +5,21 @@ import hashlib
 import re
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from manifests import loss, manifest, mixture, rule_record, source_shard, token_file
+from msgspec.structs import replace
 from page_parts import Parsed, figures
 
+from gristmill.histograms import histogram
 from gristmill.reporting.page import MOST_BARS, MOST_ROWS, page
 from gristmill.types import Manifest, PassedOver
 
 BIDI = "\u202eevil\u2066"
 HOSTILE = f"</td><script>alert(1)</script><img src=x onerror=alert(2)>\"'{BIDI}\x00"
+MEASURED = histogram("too_short", np.arange(9), np.ones(9), least=5, most=None)
 ALLOWED = {
     "html", "head", "meta", "title", "style", "body", "a", "header", "h1", "p", "dl", "div", "dt", "dd", "bdi", "code",
     "nav", "ul", "li", "main", "section", "h2", "figure", "svg", "g", "rect", "line", "text", "table", "thead", "tr",
@@ -39,8 +43,14 @@ def hostile(text: str) -> bytes:
         source_shards=[source_shard(source=text, uri=text, error=text, link=text, dropped={text: 1})],
         passed_over=[PassedOver(source=text, reason=text, suffix=text, files=1, examples=[text])],
     )
+    measured = replace(MEASURED, source=text, rule=text, reason=text)
     rejected: list[dict[str, object]] = [{"rule": text, "reason": text, "document": text, "text begins": text}]
-    return page(found, figures(scripts={text: 3}), rejected, [{"reason": text, "input": text, "shows": text}])
+    return page(
+        found,
+        figures(scripts={text: 3}, measured=[measured]),
+        rejected,
+        [{"reason": text, "input": text, "shows": text}],
+    )
 
 
 def test_the_figures_are_those_of_the_manifest() -> None:

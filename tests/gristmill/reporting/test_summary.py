@@ -10,8 +10,8 @@ def test_the_page_gives_the_figures_of_the_manifest() -> None:
     assert page == summary(manifest())
     for part in ("# demo", "5 documents in, 3 published: 99 tokens", "300 ids, uint16", "17 documents compared"):
         assert part in page
-    assert "| web | cleaning | blank | blank | 1 | 20.00% | 20 | 5 | counted |" in page
-    assert "| web | quarantine |  | json_syntax | 1 | 20.00% | 20 | 5 | mean |" in page
+    assert "| web | cleaning | blank | blank | 1 | 5 | 20 | 20.00% | counted |" in page
+    assert "| web | quarantine |  | json_syntax | 1 | 5 | 20 | 20.00% | mean |" in page
     assert page.endswith("\n")
 
 

@@ -46,8 +46,18 @@ def test_generations_are_added_up_and_older_ones_have_none() -> None:
 
 
 def test_the_page_marks_the_threshold() -> None:
+    """With each second label left out for want of room, the mark was left out too."""
     parsed = Parsed(page(manifest(), MADE, [], []))
     words = " ".join(" ".join(parsed.texts).split())
     assert "[200]" in words
     assert "[0.12]" in words
     assert "180: 64" in words
+
+
+def test_bins_are_named_by_the_side_on_which_they_end() -> None:
+    """A text without any hash stood as "below 0"."""
+    hashes = histogram("many_hashes", np.array([0.0, 0.0, 0.1, 0.2, 7.0]), LENGTHS[:5], least=None, most=0.1)
+    words = Parsed(page(manifest(), figures(measured=[hashes]), [], [])).texts
+    assert "[0.1]" in words
+    assert "0" in words
+    assert not [word for word in words if word.startswith("<")]
