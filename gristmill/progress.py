@@ -16,6 +16,7 @@ class _Meter:
     def __init__(self) -> None:
         self.listener: Callable[[int, int], None] | None = None
         self.announced: Callable[[StageReport], None] | None = None
+        self.stepped: Callable[[str, int, int], None] | None = None
         self.documents = 0
         self.nbytes = 0
         self.told = 0.0
@@ -24,12 +25,16 @@ class _Meter:
 _meter = _Meter()
 
 
-def listen(listener: Callable[[int, int], None] | None, announced: Callable[[StageReport], None] | None = None) -> None:
-    """Call ``listener(documents, bytes)`` with what was done since its last call, and ``announced(report)`` with every
-    part that is ready; None tells the rest and stops."""
+def listen(
+    listener: Callable[[int, int], None] | None,
+    announced: Callable[[StageReport], None] | None = None,
+    stepped: Callable[[str, int, int], None] | None = None,
+) -> None:
+    """Call ``listener(documents, bytes)`` with what was done since its last call, ``announced(report)`` with every
+    part that is ready and ``stepped(name, done, total)`` in the course of long steps; None tells the rest and stops."""
     if _meter.listener is not None and (_meter.documents or _meter.nbytes):
         _meter.listener(_meter.documents, _meter.nbytes)
-    _meter.listener, _meter.announced = listener, announced
+    _meter.listener, _meter.announced, _meter.stepped = listener, announced, stepped
     _meter.documents = _meter.nbytes = 0
 
 
@@ -50,3 +55,9 @@ def announce(report: StageReport) -> None:
     """Say that a part of the output stands for good and may be used while the stage goes on."""
     if _meter.announced is not None:
         _meter.announced(report)
+
+
+def step(name: str, done: int, total: int) -> None:
+    """Say how far a step is that goes through no documents; ``total`` is 0 where it is not known."""
+    if _meter.stepped is not None:
+        _meter.stepped(name, done, total)

@@ -49,8 +49,11 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
     def announced(report: StageReport) -> None:
         answer(msgspec.json.encode({"announced": report}))
 
+    def stepped(name: str, done: int, total: int) -> None:
+        answer(msgspec.json.encode({"stepped": [name, done, total]}))
+
     for line in _lines_until_orphaned(requests):
-        progress.listen(progressed, announced)
+        progress.listen(progressed, announced, stepped)
         try:
             last = msgspec.json.encode({"result": _perform(line)}, enc_hook=plain)
         except Exception as error:

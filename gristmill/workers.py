@@ -47,34 +47,36 @@ def call(
     *,
     listener: Listener | None = None,
     announced: Callable[[StageReport], None] | None = None,
+    stepped: Callable[[str, int, int], None] | None = None,
     seconds: float | None = None,
     **arguments: Any,
 ) -> Result:
     """Run ``function(**arguments)`` in a child process and return its result.
 
     Arguments and result are msgspec Structs, pydantic models or JSON-able values, typed by the function's annotations.
-    ``listener(documents, bytes)`` hears of progress, ``announced(report)`` of parts that are ready, both in this
-    thread: while they run, nothing else is heard. After ``seconds`` the child is killed. Raises what the function
-    raised when it is a ``GristmillError``, ``WorkerLost`` when the child died, ``RuntimeError`` with the child's
-    traceback for a bug of ours.
+    ``listener(documents, bytes)`` hears of progress, ``announced(report)`` of parts that are ready and
+    ``stepped(name, done, total)`` of long steps, all in this thread: while they run, nothing else is heard. After
+    ``seconds`` the child is killed. Raises what the function raised when it is a ``GristmillError``, ``WorkerLost``
+    when the child died, ``RuntimeError`` with the child's traceback for a bug of ours.
     """
-    return _run(_pool.take(), function, arguments, listener, announced, seconds)
+    return _run(_pool.take(), function, arguments, listener, announced, stepped, seconds)
 
 
 def everywhere(function: Callable[..., None], *, children: int, **arguments: Any) -> None:
     """``call`` in so many children at once, for what the function leaves loaded there."""
     taken = [_pool.take() for _ in range(children)]
     with ThreadPoolExecutor(children) as threads:
-        list(threads.map(lambda child: _run(child, function, arguments, None, None, None), taken))
+        list(threads.map(lambda child: _run(child, function, arguments), taken))
 
 
 def _run(
     child: "_Child",
     function: Callable[..., Result],
     arguments: dict[str, Any],
-    listener: Listener | None,
-    announced: Callable[[StageReport], None] | None,
-    seconds: float | None,
+    listener: Listener | None = None,
+    announced: Callable[[StageReport], None] | None = None,
+    stepped: Callable[[str, int, int], None] | None = None,
+    seconds: float | None = None,
 ) -> Result:
 
     def hear(event: Event) -> None:
@@ -82,6 +84,8 @@ def _run(
             listener(*event["progress"])
         if announced is not None and "announced" in event:
             announced(msgspec.convert(event["announced"], StageReport))
+        if stepped is not None and "stepped" in event:
+            stepped(*event["stepped"])
 
     request = {"function": f"{function.__module__}:{function.__qualname__}", "arguments": arguments}
     try:

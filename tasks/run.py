@@ -86,6 +86,10 @@ class Unwatched(Board):
     def retry(self, stage: str) -> None:
         """Nobody sees it."""
 
+    def step(self, stage: str, name: str, done: int, total: int) -> str:
+        """Nobody sees it."""
+        return ""
+
 
 class Watch:
     """The board of the current run and its progress artifact."""
@@ -181,6 +185,7 @@ def in_worker(
                 function,
                 listener=lambda documents, nbytes: watch.board.advance(stage, documents, nbytes),
                 announced=announced,
+                stepped=lambda name, done, total: _log(watch.board.step(stage, name, done, total)),
                 seconds=config.execution.shard_seconds,
                 config=config,
                 **arguments,
@@ -201,6 +206,11 @@ def in_worker(
         counts = f"{report.docs_in} documents in, {report.docs_out} out, {report.tokens} tokens"
         get_run_logger().info("%s %s: %s, %s", stage, report.name, what, counts)
     return made
+
+
+def _log(line: str) -> None:
+    if line:
+        get_run_logger().info("%s", line)
 
 
 def tag(stage: str) -> None:

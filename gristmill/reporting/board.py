@@ -22,11 +22,40 @@ LINE_WIDTH = 160
 """Of the table at the end where there is no terminal to ask."""
 
 
+class _Step:
+    """How far a long step of one unit of work is."""
+
+    def __init__(self, name: str, done: int, total: int) -> None:
+        self.name, self.done, self.total, self._first = name, done, total, done
+        self._began = time.monotonic()
+
+    def advanced(self, name: str, done: int, total: int) -> "_Step":
+        """The step after some progress, or the next one."""
+        if (name, total) != (self.name, self.total) or done < self.done:
+            return _Step(name, done, total)
+        self.done = done
+        return self
+
+    def __str__(self) -> str:
+        return f" {self.name} {self.done:,}" + (f"/{self.total:,}" if self.total else "") if self.name else ""
+
+    def left(self) -> str:
+        """An estimate from what was done since it began; empty where there is none."""
+        if not self._first < self.done < self.total:
+            return ""
+        seconds = (time.monotonic() - self._began) / (self.done - self._first)
+        return f"{seconds * (self.total - self.done):.0f} s"
+
+
+NO_STEP = _Step("", 0, 0)
+
+
 class _Stage:
     def __init__(self, name: str, total: int) -> None:
         self.name, self.total = name, total
         self.done = self.reused = self.failed = self.retried = 0
         self.documents = self.nbytes = self.tokens = self.quarantined = 0
+        self.step = NO_STEP
         self.began = time.monotonic()
         self.seconds = 0.0
 
@@ -38,7 +67,7 @@ class _Stage:
         """Everything that is known of the stage; texts are empty where there is nothing to tell."""
         return {
             "stage": self.name,
-            "done": f"{self.done}/{self.total}",
+            "done": f"{self.done}/{self.total}{self.step}",
             "reused": self._if(self.reused),
             "failed": self._if(self.failed),
             "retries": self._if(self.retried),
@@ -62,7 +91,7 @@ class _Stage:
     def left(self) -> str:
         """An estimate from what was done so far."""
         if not self.done or self.done == self.total:
-            return ""
+            return self.step.left()
         return f"{self.elapsed / self.done * (self.total - self.done):.0f} s"
 
     @staticmethod
@@ -76,7 +105,7 @@ class Board:
     def __init__(self) -> None:
         self._stages: dict[str, _Stage] = {}
         self._lock = threading.Lock()
-        self._said = time.monotonic()
+        self._said = self._logged = time.monotonic()
         self._console = Terminal(stderr=True)
         self._live = Live(console=self._console, get_renderable=self._table, refresh_per_second=4)
 
@@ -109,12 +138,26 @@ class Board:
             entry.nbytes += nbytes
         self._say(stage)
 
+    def step(self, stage: str, name: str, done: int, total: int) -> str:
+        """A unit of a stage is in the step ``name``. Returns the line to log, empty between two of them."""
+        with self._lock:
+            entry = self._stages[stage]
+            entry.step = entry.step.advanced(name, done, total)
+            now = time.monotonic()
+            if now - self._logged < LINE_SECONDS:
+                return ""
+            self._logged = now
+            line = entry.line()
+        self._say(stage)
+        return line
+
     def finish(self, stage: str, *, reused: int = 0, failed: int = 0, tokens: int = 0, quarantined: int = 0) -> None:
         """One unit of a stage is done (or found done already, or has failed), with so many tokens and documents that
         could not be used."""
         with self._lock:
             entry = self._stages[stage]
             entry.done += 1
+            entry.step = NO_STEP
             entry.reused += reused
             entry.failed += failed
             entry.tokens += tokens

@@ -16,6 +16,7 @@ from gristmill.packing.sft import Sft
 from gristmill.rows import RowGroup
 from gristmill.stages._chat_files import WRITERS
 from gristmill.stages.rows import Stream, row_groups
+from gristmill.tokenizers._battery import check_special
 from gristmill.tokenizers.base import Encoder
 from gristmill.types import Value, token_dtype
 
@@ -58,12 +59,13 @@ def pack_conversations(
     ``format`` is one of ``WRITERS``: of ``parquet_rows`` ``output`` is a file, of ``olmo`` a folder.
 
     The input shard of a row's segment is the place of its file in ``paths``. Raises ``ConfigError`` when the tokenizer
-    has no end-of-text id, ``InputError`` when no conversation is left.
+    has no EOS or gives it for text, ``InputError`` when no conversation is left.
     """
     if format not in WRITERS:
         raise ConfigError(f"no format {format!r} of conversations; {alternatives(format, WRITERS)}")
     if encoder.eot_id is None:
         raise ConfigError(f"tokenizer {encoder.name} has no end-of-text token, with which every conversation starts")
+    check_special(encoder)
     made = _Chat(encoder, _specials(folder / encoder.file), packing)
     dtype = token_dtype(encoder.vocab_size)
     WRITERS[format](made.groups(paths, dtype), dtype, encoder, output)

@@ -12,6 +12,7 @@ from tokenizers import decoders, models, pre_tokenizers, trainers
 
 from gristmill.errors import ConfigError
 from gristmill.tokenizers import _hf
+from gristmill.tokenizers._bars import trained
 from gristmill.tokenizers._words import without_endless_words
 from gristmill.tokenizers.base import Encoder, Tokenizer
 
@@ -82,7 +83,7 @@ class Train(Tokenizer):
             self, specials, texts
         )
         try:
-            tokenizer.train_from_iterator(_each(texts), trainer)
+            trained(lambda: tokenizer.train_from_iterator(_each(texts), trainer))
         except Exception as error:  # the library raises nothing more specific
             raise ConfigError(
                 f"tokenizer.vocab_size: {self.vocab_size}, by algorithm {self.algorithm}: {error}; raise it, or choose "
@@ -119,7 +120,7 @@ def _bpe(settings: Train, specials: list[str], _: object) -> Parts:
         min_frequency=settings.min_frequency,
         special_tokens=specials,
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
+        show_progress=True,
     )
 
 
@@ -141,7 +142,7 @@ def _wordpiece(settings: Train, specials: list[str], texts: Iterable[list[str]])
         special_tokens=[*specials, *(f"##{character}" for character in alphabet)],
         initial_alphabet=alphabet,
         limit_alphabet=len(alphabet),
-        show_progress=False,
+        show_progress=True,
     )
 
 
@@ -150,7 +151,7 @@ def _unigram(settings: Train, specials: list[str], _: object) -> Parts:
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="never")
     tokenizer.decoder = decoders.Metaspace(prepend_scheme="never")
     return tokenizer, trainers.UnigramTrainer(
-        vocab_size=settings.vocab_size, special_tokens=specials, unk_token=specials[-1], show_progress=False
+        vocab_size=settings.vocab_size, special_tokens=specials, unk_token=specials[-1], show_progress=True
     )
 
 

@@ -55,3 +55,13 @@ def test_a_listener_hears_only_of_its_own_time(told: list[tuple[int, int]]) -> N
     progress.listen(None)
     assert later == [(1, 1)]
     assert told == []
+
+
+def test_a_step_is_told_to_who_listens() -> None:
+    seen: list[tuple[str, int, int]] = []
+    progress.step("compute merges", 1, 9)
+    progress.listen(None, None, lambda *step: seen.append(step))
+    progress.step("compute merges", 2, 9)
+    progress.listen(None)
+    progress.step("compute merges", 3, 9)
+    assert seen == [("compute merges", 2, 9)]

@@ -96,3 +96,25 @@ def test_a_terminal_shows_a_table_and_no_lines(
     assert head.split() == ["stage", "done", "documents", "documents/s", "MB/s", "tokens", "time", "left"]
     assert row.split()[:3] == ["tokenize", "1/2", "1,234"]
     assert " 5,000 " in row
+
+
+def test_a_long_step_shows_how_far_it_is_and_what_is_left(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Training a tokenizer is one unit of work of an hour: it stood at 0/1 until its end."""
+    now = 100.0
+    monkeypatch.setattr(board.time, "monotonic", lambda: now)
+    shown = Board()
+    shown.begin("vocabulary", 1)
+    assert shown.step("vocabulary", "tokenize words", 500, 500) == ""
+    assert shown.step("vocabulary", "compute merges", 500, 2000) == ""  # the library's bar begins where the last ended
+    assert shown.step("vocabulary", "compute merges", 0, 2000) == ""
+    now = 120.0
+    line = "vocabulary: 0/1 compute merges 500/2,000, 20.0 s, about 60 s left"
+    assert shown.step("vocabulary", "compute merges", 500, 2000) == line
+    assert capsys.readouterr().err == f"{line}\n"
+    assert shown.rows()[0]["left"] == "60 s"
+    assert shown.step("vocabulary", "compute merges", 600, 2000) == ""
+    shown.finish("vocabulary")
+    assert shown.rows()[0]["done"] == "1/1"
+    assert shown.rows()[0]["left"] == ""
