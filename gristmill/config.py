@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self
 import msgspec
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 
+from gristmill.addresses import public
 from gristmill.cleaning.base import Cleaner
 from gristmill.dedup.base import DedupKind
 from gristmill.errors import ConfigError
@@ -18,7 +19,7 @@ from gristmill.mixture import check_mixture
 from gristmill.ordering.base import Ordering
 from gristmill.packing.base import Packing
 from gristmill.plugins import Plugin, Room, explain, load
-from gristmill.settings import Location, Rehearsal, Settings
+from gristmill.settings import FULL_ADDRESSES, Location, Rehearsal, Settings
 from gristmill.sources.base import Source
 from gristmill.splits.base import Split
 from gristmill.tokenizers.base import Tokenizer
@@ -138,6 +139,11 @@ class PrepareConfig(Settings):
             self.split.check_mix()
         if self.rehearse and self.rehearse.share and REHEARSAL not in self.dataset:
             raise ConfigError("rehearse.share: set by the run; give rehearse.tokens alone")
+        if self.execution.runner == "work_pool" and any(map(_has_secrets, self.sources)):
+            raise ConfigError(
+                "execution.runner: work_pool leaves its orders in files, and sources have an address with a user, a "
+                "password or a signature; choose local, dask or ray"
+            )
         self.packing.check_formats({format.kind(): format.holds for format in self.formats})
         return self
 
@@ -230,6 +236,10 @@ class PrepareConfig(Settings):
         return self.model_dump(mode="json", exclude={"execution", "output"})
 
 
+def _has_secrets(source: Source) -> bool:
+    return source.settings(FULL_ADDRESSES) != source.settings()
+
+
 def _digest(document: Any) -> str:
     return hashlib.sha256(msgspec.json.encode(document, order="deterministic")).hexdigest()[:32]
 
@@ -256,7 +266,7 @@ def parse(document: Any, origin: str = "configuration") -> PrepareConfig:
 def _check_strings(value: Any, origin: str) -> None:
     """No name, path or pattern has a NUL or half a surrogate pair in it."""
     if isinstance(value, str) and ("\0" in value or (not value.isascii() and _SURROGATE.search(value))):
-        raise ConfigError(f"{origin}: {value!a:.80}: a text with a NUL or a lone surrogate cannot be used")
+        raise ConfigError(f"{origin}: {public(value)!a:.80}: a text with a NUL or a lone surrogate cannot be used")
     if isinstance(value, dict | list):
         for entry in value.values() if isinstance(value, dict) else value:
             _check_strings(entry, origin)

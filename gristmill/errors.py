@@ -13,6 +13,8 @@ GristmillError
 import difflib
 from collections.abc import Iterable
 
+from gristmill.addresses import public_text
+
 LONGEST_GUESSED = 100
 """Characters of a name that are compared; the time grows with their square."""
 
@@ -31,7 +33,10 @@ def guessed(met: str, accepted: Iterable[str]) -> str:
 
 
 class GristmillError(Exception):
-    """Root of the tree; ``str(error)`` is one line that a user can act on."""
+    """Root of the tree; ``str(error)`` is one line that a user can act on, without the secrets of any address."""
+
+    def __init__(self, message: str = "", *more: str) -> None:
+        super().__init__(public_text(message), *more)
 
 
 class ConfigError(GristmillError):

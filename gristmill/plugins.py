@@ -15,6 +15,7 @@ from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler, Vali
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import ErrorDetails, PydanticCustomError, core_schema
 
+from gristmill.addresses import public, public_text
 from gristmill.errors import ConfigError, alternatives, guessed
 from gristmill.settings import Settings
 
@@ -30,9 +31,10 @@ class Plugin(Settings):
         """The word in the configuration: the name of the file that defines the class."""
         return cls.__module__.rpartition(".")[2]
 
-    def settings(self) -> dict[str, Any]:
-        """The plugin as a configuration would write it, JSON-able, ``kind`` first."""
-        return {"kind": self.kind(), **self.model_dump(mode="json")}
+    def settings(self, context: Any = None) -> dict[str, Any]:
+        """The plugin as a configuration would write it, JSON-able, ``kind`` first; addresses of inputs are public
+        ones, unless the ``context`` is ``settings.FULL_ADDRESSES``."""
+        return {"kind": self.kind(), **self.model_dump(mode="json", context=context)}
 
     def identity(self) -> dict[str, Any]:
         """What determines the bytes it makes, for fingerprints: the settings and the version of the code."""
@@ -53,6 +55,17 @@ def _identities(value: Any) -> Any:
     if isinstance(value, list) and value and all(isinstance(entry, Plugin) for entry in value):
         return [entry.identity() for entry in value]
     return value.identity() if isinstance(value, Plugin) else None
+
+
+class _Shown(reprlib.Repr):
+    """Values of a configuration in few letters. An address is stripped before it is cut: half of one would hide from
+    ``public`` what is secret in it."""
+
+    def repr_str(self, x: str, level: int) -> str:
+        return super().repr_str(public_text(public(x)), level)
+
+
+_shown = _Shown().repr
 
 
 def kinds(room: str) -> list[str]:
@@ -87,7 +100,7 @@ def load(room: str, settings: Any) -> Plugin:
         return settings
     if not isinstance(settings, dict) or not isinstance(settings.get("kind"), str):
         raise ConfigError(
-            f"{room}: expected a mapping with a kind ({', '.join(kinds(room))}), got {reprlib.repr(settings):.80}"
+            f"{room}: expected a mapping with a kind ({', '.join(kinds(room))}), got {_shown(settings):.80}"
         )
     rest = {key: value for key, value in settings.items() if key != "kind"}
     return find(room, settings["kind"]).parse(rest)
@@ -106,7 +119,7 @@ def explain(error: ValidationError, model: type[BaseModel]) -> str:
     if first["type"] == "plugin":
         return f"{place}: {first['msg']}"
     message = first["msg"].removeprefix("Value error, ") + _remedy(first)
-    return f"{place}: {message} (got {reprlib.repr(first.get('input')):.60})" if place else message
+    return f"{place}: {message} (got {_shown(first.get('input')):.60})" if place else message
 
 
 def _remedy(error: ErrorDetails) -> str:
@@ -118,7 +131,7 @@ def _remedy(error: ErrorDetails) -> str:
         case "string_type" if isinstance(met, bool | int | float):
             return f"; put it in quotes: '{str(met).lower()}'"
         case "list_type" if isinstance(met, str | int | float):
-            return f"; put it in brackets: [{met!s:.60}]"
+            return f"; put it in brackets: [{public(str(met)):.60}]"
         case "int_parsing" if (number := _whole(met)) is not None:
             return f"; write it in digits: {number}"
         case "literal_error" if isinstance(met, str):
@@ -164,7 +177,10 @@ class Room:
                 raise PydanticCustomError("plugin", "{message}", {"message": str(error)}) from error
 
         return core_schema.no_info_plain_validator_function(
-            validate, serialization=core_schema.plain_serializer_function_ser_schema(lambda plugin: plugin.settings())
+            validate,
+            serialization=core_schema.plain_serializer_function_ser_schema(
+                lambda plugin, info: plugin.settings(info.context), info_arg=True
+            ),
         )
 
     def __get_pydantic_json_schema__(

@@ -1,13 +1,18 @@
 """URIs of objects, ``s3://bucket/key``: the key is literal, whatever characters it has."""
 
+from gristmill.addresses import has_user
 from gristmill.errors import ConfigError
 
 KEY_BYTES = 1024
 """Longest key that S3 takes, in UTF-8."""
 
+KEYS_IN_ADDRESS = "an S3 address has no keys in it; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile"
+
 
 def parts_of(uri: str) -> tuple[str, str]:
     """Bucket and key, the key as it stands; raises ``ConfigError`` for what is no such URI."""
+    if has_user(uri):
+        raise ConfigError(f"{uri}: {KEYS_IN_ADDRESS}")
     scheme, _, rest = uri.partition("://")
     bucket, _, key = rest.partition("/")
     if scheme != "s3" or not bucket:

@@ -4,9 +4,16 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, ClassVar, Self, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+
+from gristmill.addresses import is_secret, public
+from gristmill.errors import ConfigError
+
+FULL_ADDRESSES = {"addresses": "full"}
+"""Context in which settings are dumped for a process of the same run: with the user, password and query of addresses.
+Without it they are dumped as all may see them."""
 
 _VARIABLE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})", re.ASCII)
 
@@ -32,7 +39,8 @@ def expanded(path: str) -> str:
     home = str(Path(path).expanduser()) if path == "~" else os.path.expanduser(path)  # noqa: PTH111  keeps s3://
     if home.startswith("~") and "/" in path:
         raise ValueError(f"{path!r}: no user {path.partition('/')[0][1:]!r} with a home folder; write the whole path")
-    return _VARIABLE.sub(lambda found: _value(found[1] or found[2], path), home)
+    braced = public(path) != path  # a password may have a $ in it
+    return _VARIABLE.sub(lambda found: found[0] if braced and found[1] else _value(found[1] or found[2], path), home)
 
 
 def _value(variable: str, path: str) -> str:
@@ -65,6 +73,21 @@ class Settings(BaseModel):
                 word = str(entry).lower()
                 raise ValueError(f"{word} is neither a number nor a text; a text that reads so takes quotes: '{word}'")
         return value
+
+    addresses: ClassVar[frozenset[str]] = frozenset()
+    """Fields that may hold a user, a password or a signature: they are dumped without, see ``FULL_ADDRESSES``."""
+
+    @model_validator(mode="after")
+    def _open(self) -> Self:
+        """Settings are kept and shown, so there is no secret in them."""
+        for name, value in self:
+            for text in value if isinstance(value, list) else [value]:
+                if isinstance(text, str) and name not in self.addresses and is_secret(text):
+                    raise ConfigError(
+                        f"{name}: the address has a user name or password in it, or a signature, which only paths of "
+                        "source files may have; download the file, and give keys of S3 as AWS_ variables"
+                    )
+        return self
 
 
 class Rehearsal(Settings):

@@ -18,14 +18,25 @@ import msgspec
 from pydantic import BaseModel
 
 from gristmill import progress
+from gristmill.addresses import public_text
 from gristmill.errors import GristmillError
+from gristmill.settings import FULL_ADDRESSES
 from gristmill.types import StageReport
 
 
 def plain(value: Any) -> Any:
-    """Settings as JSON-able values, for ``msgspec.json.encode``."""
+    """Settings as JSON-able values, for ``msgspec.json.encode``; addresses of inputs are public ones."""
+    return _dumped(value, None)
+
+
+def full(value: Any) -> Any:
+    """The same with the full addresses of inputs: for a pipe to a process of the same run, never for a file."""
+    return _dumped(value, FULL_ADDRESSES)
+
+
+def _dumped(value: Any, context: Any) -> Any:
     if isinstance(value, BaseModel):
-        return value.model_dump(mode="json")
+        return value.model_dump(mode="json", context=context)
     raise TypeError(f"{type(value).__name__} cannot be sent to a worker process")
 
 
@@ -55,7 +66,7 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
     for line in _lines_until_orphaned(requests):
         progress.listen(progressed, announced, stepped)
         try:
-            last = msgspec.json.encode({"result": _perform(line)}, enc_hook=plain)
+            last = msgspec.json.encode({"result": _perform(line)}, enc_hook=full)
         except Exception as error:
             last = msgspec.json.encode({"error": _described(error)})
         progress.listen(None)
@@ -118,7 +129,7 @@ def _described(error: Exception) -> dict[str, str]:
         "trace": traceback.format_exc(),
     }
     # a file name that is not UTF-8 holds lone surrogates, which JSON cannot carry
-    return {name: text.encode(errors="backslashreplace").decode() for name, text in fields.items()}
+    return {name: public_text(text).encode(errors="backslashreplace").decode() for name, text in fields.items()}
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ import msgspec
 from gristmill import errors, s3_client
 from gristmill.errors import GristmillError, WorkerLost
 from gristmill.types import StageReport
-from gristmill.worker import plain, typed
+from gristmill.worker import full, typed
 
 Result = TypeVar("Result")
 Listener = Callable[[int, int], None]
@@ -89,7 +89,7 @@ def _run(
 
     request = {"function": f"{function.__module__}:{function.__qualname__}", "arguments": arguments}
     try:
-        answer = child.ask(msgspec.json.encode(request, enc_hook=plain), hear, seconds)
+        answer = child.ask(msgspec.json.encode(request, enc_hook=full), hear, seconds)
     except BaseException:
         _pool.drop(child)
         if _pool.stopped:

@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Callable
 from typing import NoReturn, TextIO
 
+from gristmill.addresses import public_text
 from gristmill.errors import ConfigError, GristmillError, InputError, StorageError, guessed
 
 STOPPED = "stopped; the same command resumes where this one ended"
@@ -99,10 +100,10 @@ def failing_clearly(action: Callable[[], int], *, debug: bool) -> int:
         return 130
     except Exception as error:  # the last line of defence of a command
         if debug or not isinstance(error, GristmillError | OSError):
-            traceback.print_exc()
+            print(public_text(traceback.format_exc()), file=sys.stderr, end="")
         if isinstance(error, OSError) and error.filename is not None:  # of a file that only a damaged data set lacks
             error = StorageError(f"{os.fsdecode(error.filename)}: {error.strerror}")
-        say(f"error: {error}", file=sys.stderr)
+        say(public_text(f"error: {error}"), file=sys.stderr)
         for note in getattr(error, "__notes__", []):
             say(f"  {note}", file=sys.stderr)
         return 2 if isinstance(error, ConfigError | InputError) else 1

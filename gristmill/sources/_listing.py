@@ -43,7 +43,11 @@ def files(paths: Sequence[str], *, follow: bool = False) -> Listed:
     listed = [_remote.listed(path, links) if is_remote(path) else _on_disk(path, links) for path in paths]
     once: dict[str, Found] = {}
     for file in sorted((file for part in listed for file in part.found), key=lambda file: file.uri.encode()):
-        once.setdefault(file.same, file)
+        if once.setdefault(file.same, file).size != file.size and is_remote(file.uri):
+            raise InputError(
+                f"{file.uri}: two addresses that differ in what is secret alone lead to different files; read them in "
+                "sources of different names"
+            )
     passed = {uri: entry for part in listed for uri, entry in part.passed.items()}
     for part in listed:
         for file in part.found:

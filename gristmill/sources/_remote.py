@@ -3,14 +3,16 @@
 Listings are never cached: another process may have written since. A key is opened exactly as it was listed.
 """
 
-from collections.abc import Iterator
+import io
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
-from typing import Any
+from functools import cache, partial
+from typing import Any, BinaryIO, cast
 
 import fsspec
 
 from gristmill import s3_client
+from gristmill.addresses import is_signed, public
 from gristmill.errors import ConfigError, GristmillError, InputError, StorageError
 from gristmill.sources._found import (
     Found,
@@ -27,6 +29,11 @@ from gristmill.sources._found import (
 from gristmill.sources._names import kind_of, reason_against
 from gristmill.sources._streams import Raw
 
+_SKIPPED = 1 << 20
+
+_DENIED = (400, 401, 403)
+"""Answers of a web server to a wrong password or an old signature."""
+
 _CONTENT_MARKS = ("ETag", "etag", "VersionId", "version_id", "blob_id", "sha256", "md5")
 _TIME_MARKS = ("LastModified", "last_modified", "Last-Modified", "mtime", "updated", "created")
 
@@ -37,7 +44,9 @@ def listed(uri: str, links: Links) -> Listed:
         store = _store(uri)
         try:
             info = store.info(_key(store, uri))
-        except FileNotFoundError:
+        except FileNotFoundError as error:
+            if is_signed(uri) or _status(error) in _DENIED:
+                raise
             info = None
     if info is not None and info["type"] == "file":
         if kind_of(uri) is None:
@@ -63,7 +72,7 @@ def _below(store: Any, glob: Glob, uri: str, links: Links) -> Listed:
             continue
         file = _found(f"{glob.base}/{below}", info)
         if reason := _reason(below, info, links):
-            passed[file.uri] = Passed(below=below, reason=reason)
+            passed[file.uri] = Passed(below=file.uri[len(public(glob.base)) :].lstrip("/"), reason=reason)
         else:
             found.append(file)
     if not found:
@@ -95,7 +104,40 @@ def opened(uri: str) -> Raw:
     """The file at exactly this URI, for reading from its start."""
     with _translated(uri):
         store = _store(uri)
-        return Raw(store.open(_key(store, uri), "rb"), uri, _failures(uri))
+        file = store.open(_key(store, uri), "rb")
+        whole = partial(store.open, _key(store, uri), "rb", block_size=0)
+        return Raw(cast(BinaryIO, _Parts(file, whole)) if _is_web(uri) else file, public(uri), _failures(uri))
+
+
+class _Parts(io.RawIOBase):
+    """A file of a web server, a part of it a request; where the server gives no parts, read once from its start."""
+
+    def __init__(self, file: Any, whole: Callable[[], Any]) -> None:
+        self._file, self._whole, self._moved = file, whole, False
+
+    def read(self, size: int = -1, /) -> bytes:
+        try:
+            return bytes(self._file.read(size))
+        except ValueError as error:  # fsspec's word for it
+            if self._moved:
+                raise OSError("the server gives no parts of a file; download it") from error
+        position, self._moved = self._file.tell(), True
+        self._file.close()
+        self._file = self._whole()
+        while position and (skipped := self._file.read(min(position, _SKIPPED))):
+            position -= len(skipped)
+        return bytes(self._file.read(size))
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        self._moved = True
+        return int(self._file.seek(offset, whence))
+
+    def seekable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
 
 
 def _found(uri: str, info: dict[str, Any]) -> Found:
@@ -104,15 +146,17 @@ def _found(uri: str, info: dict[str, Any]) -> Found:
         info[key] for key in _TIME_MARKS if info.get(key)
     ]
     identity = ":".join(str(mark).strip('"') for mark in (size, *marks))
-    return Found(uri=uri, size=size, identity=identity, same=uri)
+    return Found(uri=public(uri), size=size, identity=identity, same=public(uri))
 
 
 def _store(uri: str) -> Any:
     if _is_s3(uri):
         return s3_client.filesystem()
-    scheme = uri.partition("://")[0]
+    scheme = uri.partition("://")[0].lower()
+    # A signature is over the very letters of the address: it is sent as it was given.
+    options = {"encoded": True} if is_signed(uri) else {}
     try:
-        return fsspec.filesystem(scheme, use_listings_cache=False)
+        return fsspec.filesystem(scheme, use_listings_cache=False, **options)
     except (ImportError, ValueError, TypeError) as error:
         raise ConfigError(f"{uri}: cannot open {scheme}:// addresses: {error}") from None
 
@@ -126,17 +170,36 @@ def _translated(uri: str) -> Iterator[None]:
     try:
         yield
     except _failures(uri) as error:
-        raise _meaning(error, uri) from (None if _is_s3(uri) else error)
+        raise _meaning(error, public(uri)) from None  # clients name the whole address, and servers repeat it
 
 
 def _meaning(error: Exception, uri: str) -> GristmillError:
     if isinstance(error, FileNotFoundError):
-        return InputError(f"{uri}: cannot be read: {error}")
+        return _refusal(error, uri)
     if _is_s3(uri):
         return s3_client.meaning(error, uri)
     if isinstance(error, PermissionError):
         return InputError(f"{uri}: cannot be read: {error}")
     return StorageError(f"{uri}: {error}")
+
+
+def _refusal(error: Exception, uri: str) -> InputError:
+    """The error for a file that a server does not give; a web server's answer is told where it is known."""
+    status = _status(error)
+    if status in _DENIED:
+        return InputError(
+            f"{uri}: cannot be read: the server answers {status}; check user and password, and have a signature that "
+            "has expired made anew"
+        )
+    return InputError(f"{uri}: cannot be read: {f'the server answers {status}' if status else error}")
+
+
+def _status(error: Exception) -> int:
+    return int(getattr(error.__cause__, "status", 0))
+
+
+def _is_web(uri: str) -> bool:
+    return uri.lower().startswith(("http://", "https://"))
 
 
 def _is_s3(uri: str) -> bool:

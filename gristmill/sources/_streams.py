@@ -84,7 +84,8 @@ class Raw(io.RawIOBase):
         try:
             return action()
         except self._failures as error:
-            raise StorageError(f"{self.uri}: reading failed at byte {self.position}: {error}") from error
+            # without the cause: clients name the whole address in it
+            raise StorageError(f"{self.uri}: reading failed at byte {self.position}: {error}") from None
 
 
 class Text(Value, frozen=True, kw_only=True):

@@ -4,12 +4,14 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from pydantic import Field, field_validator
+from pydantic import Field, FieldSerializationInfo, field_serializer, field_validator
 
-from gristmill.errors import InputError
-from gristmill.settings import Location
+from gristmill.addresses import REFUSED_IN_FORMS, has_user, is_chained, public, with_user_of
+from gristmill.errors import InputError, StorageError
+from gristmill.s3_keys import KEYS_IN_ADDRESS
+from gristmill.settings import FULL_ADDRESSES, Location
 from gristmill.sources import _listing, _text
-from gristmill.sources._found import Found, Part, counted, wrong_kind
+from gristmill.sources._found import Found, Glob, Part, counted, wrong_kind
 from gristmill.sources._jsonl import LineReader
 from gristmill.sources._keyed import KeyedSource
 from gristmill.sources._limits import MIB
@@ -41,9 +43,17 @@ class Files(KeyedSource):
 
     def identity(self) -> dict[str, Any]:
         """As of every plugin; paths in another order name the same files in the same order."""
-        return {**super().identity(), "paths": sorted(self.paths)}
+        return {**super().identity(), "paths": sorted(map(public, self.paths))}
 
-    paths: list[Location] = Field(min_length=1, description="Files, folders, globs or URIs; order does not matter.")
+    addresses: ClassVar[frozenset[str]] = frozenset({"paths"})
+
+    paths: list[Location] = Field(
+        min_length=1,
+        repr=False,
+        description="Files, folders, globs or URIs; order does not matter. What a URI has of user, password, query and "
+        "fragment is used to read and is never kept.",
+        json_schema_extra={"items": {"type": "string", "not": {"pattern": REFUSED_IN_FORMS}}},
+    )
     separator: str | None = Field(
         None, min_length=1, description="Splits plain text files; default: one document each."
     )
@@ -54,7 +64,15 @@ class Files(KeyedSource):
         for path in paths:
             if not path or "\0" in path:
                 raise ValueError(f"{path!r} is not a path")
+            if is_chained(path):
+                raise ValueError(f"{path}: a chained address; give that of the file itself")
+            if has_user(path) and path.lower().startswith(("s3://", "s3a://")):
+                raise ValueError(f"{path}: {KEYS_IN_ADDRESS}")
         return paths
+
+    @field_serializer("paths")
+    def _dumped(self, paths: list[str], info: FieldSerializationInfo) -> list[str]:
+        return paths if info.context == FULL_ADDRESSES else [*map(public, paths)]
 
     def shards(self) -> list[ShardRef]:
         return self.listed().shards
@@ -81,7 +99,7 @@ class Files(KeyedSource):
 
     def read(self, shard: ShardRef) -> Iterator[Chunk]:
         """As of every source; also raises ``InputError`` when a file on disk is not what it was when it was listed."""
-        with _listing.opened(shard.uri) as raw:
+        with _listing.opened(self._address(shard.uri)) as raw:
             _listing.check_unchanged(shard)
             try:
                 for chunk in self._chunks(raw, shard):
@@ -92,6 +110,16 @@ class Files(KeyedSource):
                 _listing.check_unchanged(shard)  # damage that comes from a change is told as one
                 raise
             _listing.check_unchanged(shard)
+
+    def _address(self, uri: str) -> str:
+        """Where a file is opened: its public address with what the path that names it has of user and query."""
+        for path in self.paths:
+            if public(path) == uri:
+                return path
+        for path in filter(has_user, self.paths):
+            if uri.startswith(Glob.parse(public(path)).base):
+                return with_user_of(uri, path)
+        return uri
 
     def _chunks(self, raw: Raw, shard: ShardRef) -> Iterator[Chunk]:
         match kind_of(shard.uri):
@@ -120,9 +148,9 @@ class Files(KeyedSource):
         try:
             match kind_of(file.uri):
                 case "jsonl" if file.size > SHARD_BYTES:
-                    return _line_ranges(file)
+                    return _line_ranges(file, self._address(file.uri))
                 case "parquet" if file.size > UNDIVIDED_BYTES:
-                    with _listing.opened(file.uri) as raw:
+                    with _listing.opened(self._address(file.uri)) as raw:
                         runs = Table(raw).runs(SHARD_BYTES, file.size)
                     return runs if len(runs) > 1 else [None]
         except InputError:
@@ -131,10 +159,15 @@ class Files(KeyedSource):
         return [None]
 
 
-def _line_ranges(file: Found) -> list[Part] | list[None]:
-    with _listing.opened(file.uri) as raw:
+def _line_ranges(file: Found, address: str) -> list[Part] | list[None]:
+    with _listing.opened(address) as raw:
         if codec_of(raw.peek(16)) != "plain" or not raw.seekable():
             return [None]
+        try:
+            raw.seek(file.size - 1)
+            raw.read(1)
+        except StorageError:
+            return [None]  # a web server that gives no parts
     count = -(-file.size // SHARD_BYTES)
     edges = [file.size * n // count for n in range(count + 1)]
     return [Part(start=start, stop=stop, size=stop - start) for start, stop in pairwise(edges)]
