@@ -80,12 +80,12 @@ def scale(documents: int, folder: str, memory: str) -> None:
     np.save(clusters, clusters_of(documents))
     makes = [{"number": number, "size": size, "clusters": str(clusters)} for number, size in enumerate(sizes)]
     signed = staged("write", documents, synthetic, [{**call, "config": config} for call in makes])
-    ranks, common = list(range(len(signed))), {"signed": signed, "config": config}
+    priorities, common = [0] * len(signed), {"signed": signed, "config": config}
     planned = finding.searches(signed, config)
     found = staged(
-        "find", documents, finding.find, [{"search": search, "ranks": ranks, **common} for search in planned]
+        "find", documents, finding.find, [{"search": search, "priorities": priorities, **common} for search in planned]
     )
-    judged = {"kinds": [search.kind for search in planned], "ranks": ranks, "priorities": [0] * len(signed)}
+    judged = {"kinds": [search.kind for search in planned], "priorities": priorities}
     decided = staged("decide", documents, decide, [{"found": found, **judged, "own": len(signed), **common}])[0]
     places = places_to_name(decided)
     staged("name", documents, name, [{"place": place, "decided": decided, **common} for place in places])
@@ -166,7 +166,7 @@ def synthetic(number: int, size: int, clusters: str, config: PrepareConfig) -> S
         for place, kind in kinds.items():
             artifacts |= {f"{place}.{ending}": artifact for ending, artifact in kind.close().items()}
         counts = {"docs_in": size, "docs_out": size, "chars_in": 4000 * size, "chars_out": 4000 * size}
-        details = {"valid": [kind.valid for kind in kinds.values()]}
+        details = {"valid": [kind.valid for kind in kinds.values()], "recalled": False}
         return StageReport(stage="sign", shard=number, fingerprint=key, artifacts=artifacts, details=details, **counts)
 
     return ledger.run(config.execution.work, "sign", number, {"number": number}, produce)

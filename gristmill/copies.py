@@ -46,11 +46,10 @@ def look(output: str) -> list[str]:
 def _faults(
     output: str, signed: list[StageReport], splits: list[str], records: list[np.ndarray], config: PrepareConfig
 ) -> list[str]:
-    ranks = list(range(len(signed)))
     validation = np.array([split != "train" for split in splits])
     problems = []
     for search in searches(signed, config):
-        edges = np.asarray(mapped(find(search, ranks, signed, config), "edges", EDGE))
+        edges = np.asarray(mapped(find(search, [0] * len(signed), signed, config), "edges", EDGE))
         edges = edges[~_repeated(edges, validation, records)]
         first, second = (validation[(edges[name] >> np.uint64(32)).astype(np.int64)] for name in ("first", "second"))
         across = int((first != second).sum())

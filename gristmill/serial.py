@@ -86,10 +86,9 @@ def ingest(shards: list[ShardRef], before: Earlier, config: PrepareConfig) -> In
     known = [*signed, *old]
     planned = searches(known, config)
     priorities = priorities_of(shards, signed, old, config)
-    ranks = ranks_of(priorities)
-    found = [find(search, ranks, known, config) for search in planned]
-    decided = decide(found, [search.kind for search in planned], ranks, priorities, known, len(signed), config)
-    trimmed = _trimmed(cleaned, decided, ranks[: len(cleaned)], config) if span_kinds(config) else []
+    found = [find(search, priorities, known, config) for search in planned]
+    decided = decide(found, [search.kind for search in planned], priorities, known, len(signed), config)
+    trimmed = _trimmed(cleaned, decided, ranks_of(priorities)[: len(cleaned)], config) if span_kinds(config) else []
     return Ingested(
         shards=shards,
         fetched=fetched,

@@ -353,6 +353,8 @@ class Generation(Value, frozen=True, kw_only=True):
     tokens: int
     removed: list[int]
     """Input shards of earlier generations that were no longer in the input."""
+    decided: str
+    """Fingerprint of its verdict on copies in the work area."""
     tombstones: str
     """Path of the list of their documents in published files; empty where none was asked for."""
 

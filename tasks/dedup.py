@@ -39,29 +39,27 @@ class Deduplicated(Value, frozen=True, kw_only=True):
 
 
 @task(name="find", task_run_name="find-{search.index:05d}", **OPTIONS)
-def find(search: Search, ranks: list[int], signed: Reports, config: PrepareConfig) -> StageReport:
+def find(search: Search, priorities: list[int], signed: Reports, config: PrepareConfig) -> StageReport:
     """The pairs of copies that one search finds in all pieces."""
-    return in_worker("find", finding.find, config, search=search, ranks=ranks, signed=signed.reports)
+    return in_worker("find", finding.find, config, search=search, priorities=priorities, signed=signed.reports)
 
 
 @task(name="decide", task_run_name="decide", **OPTIONS)
 def decide(
     found: Reports,
     kinds: list[int],
-    ranks: list[int],
     priorities: list[int],
     signed: Reports,
     own: int,
     config: PrepareConfig,
 ) -> StageReport:
-    """Cluster the pairs; one verdict for every piece."""
+    """Settle which copies go; one verdict for every piece."""
     return in_worker(
         "decide",
         deciding.decide,
         config,
         found=found.reports,
         kinds=kinds,
-        ranks=ranks,
         priorities=priorities,
         signed=signed.reports,
         own=own,
@@ -85,17 +83,16 @@ def drop_duplicates(ingested: Ingested, config: PrepareConfig) -> Deduplicated:
     earlier = sign_earlier(ingested.plan.generation, config)
     signed = Reports(reports=[*ingested.signed, *earlier])
     priorities = priorities_of(ingested.plan.shards, ingested.signed, earlier, config)
-    ranks = ranks_of(priorities)
     planned = finding.searches(signed.reports, config)
     if planned:
         watch.board.begin("find", len(planned))
     watch.board.begin("decide", 1)
-    calls = [{"search": search, "ranks": ranks, "signed": signed, "config": config} for search in planned]
+    calls = [{"search": search, "priorities": priorities, "signed": signed, "config": config} for search in planned]
     found = Reports(reports=all_done(find, calls, config))
     kinds = [search.kind for search in planned]
-    decided = decide(found, kinds, ranks, priorities, signed, len(ingested.signed), config)
+    decided = decide(found, kinds, priorities, signed, len(ingested.signed), config)
     named = name_copies(decided, signed, config)
-    trimmed = drop_spans(ingested.cleaned, decided, ranks[: len(ingested.cleaned)], config)
+    trimmed = drop_spans(ingested.cleaned, decided, ranks_of(priorities)[: len(ingested.cleaned)], config)
     return Deduplicated(
         generation=ingested.plan.generation,
         found=found.reports,

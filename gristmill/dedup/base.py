@@ -34,7 +34,7 @@ class DedupKind(Plugin):
 class Dedup(DedupKind):
     """Finds documents that repeat another one. Which of them stays is not its concern."""
 
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     """Raised as well when other pairs are compared or other copies stay: that is decided for all kinds together."""
 
     transitive: ClassVar[bool] = False
@@ -62,6 +62,14 @@ class Dedup(DedupKind):
 
     def confirmed_by_sets(self, first: np.ndarray, second: np.ndarray) -> bool:
         """Whether two documents with these ``sets`` are copies."""
+        raise NotImplementedError
+
+    def similarity(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """float64, ``(pairs,)``: how alike the documents with these rows of ``check`` are, from 0 to 1."""
+        return self.confirmed(first, second).astype(np.float64)
+
+    def similarity_of_sets(self, first: np.ndarray, second: np.ndarray) -> float:
+        """The same by ``sets``."""
         raise NotImplementedError
 
 

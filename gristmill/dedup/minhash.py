@@ -133,8 +133,11 @@ class MinHash(Dedup):
         return self.confirm == "exact"
 
     def confirmed_by_sets(self, first: np.ndarray, second: np.ndarray) -> bool:
+        return self.similarity_of_sets(first, second) >= self.threshold
+
+    def similarity_of_sets(self, first: np.ndarray, second: np.ndarray) -> float:
         common = len(np.intersect1d(first, second, assume_unique=True))
-        return common >= self.threshold * (len(first) + len(second) - common)
+        return common / max(1, len(first) + len(second) - common)
 
     def similarity(self, first: np.ndarray, second: np.ndarray) -> npt.NDArray[np.float64]:
         """Estimated Jaccard similarity of the pairs of rows of ``check``; that of unlike documents is near 0."""

@@ -12,7 +12,7 @@ PAIR_BYTES = 56
 """A candidate while it is sorted."""
 
 EDGE_BYTES = 48
-"""A confirmed pair while the forest is made."""
+"""A confirmed pair while verdicts are made."""
 
 SPAN_BYTES = 100
 """A span while it is sorted."""
@@ -34,7 +34,7 @@ def compared(memory: int, row: int) -> int:
 
 
 def edges(memory: int) -> int:
-    """Confirmed pairs taken into the forest together."""
+    """Confirmed pairs taken into memory together."""
     return max(1, memory // 8 // EDGE_BYTES)
 
 

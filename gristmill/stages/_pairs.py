@@ -5,9 +5,11 @@ from collections.abc import Iterator
 import numpy as np
 
 ALL_PAIRS = 32
-"""The first so many of a group are compared pair by pair, every later one with the first and with the one before it: a
-page that is everywhere would otherwise cost the square of its copies. What a document is compared with depends on
-nothing that comes after it."""
+"""Members of a group that are compared pair by pair, the first ones; all are compared with its leaders. A page that is
+everywhere would otherwise cost the square of its copies."""
+
+LEADERS = 128
+"""Leaders of a group at most. What a document is compared with depends on nothing that comes after it."""
 
 
 def groups(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -20,31 +22,28 @@ def groups(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def with_first(starts: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Positions of every member but the first, each with the position of the first of its run."""
-    others = sizes - 1
-    first = np.repeat(starts, others)
-    within = np.arange(len(first)) - np.repeat(np.cumsum(others) - others, others)
-    return first, first + 1 + within
+    return np.repeat(starts, sizes - 1), places_within(starts + 1, sizes - 1)
 
 
 def within_groups(starts: np.ndarray, sizes: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Pairs of positions ``(earlier, later)`` within runs: all of the first ``ALL_PAIRS`` members, then a star and a
-    chain."""
+    """Pairs of positions ``(earlier, later)`` within runs: all of the first ``ALL_PAIRS`` members."""
     heads = np.minimum(sizes, ALL_PAIRS)
     for size in np.unique(heads).tolist():
         earlier, later = np.triu_indices(size, 1)
         begin = starts[heads == size][:, None]
         yield (begin + earlier).ravel(), (begin + later).ravel()
-    large = sizes > ALL_PAIRS
-    first, later = with_first(starts[large], sizes[large])
-    further = later - first >= ALL_PAIRS
-    yield first[further], later[further]
-    yield later[further] - 1, later[further]
+
+
+def places_within(starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """The positions of all members, run after run."""
+    found: np.ndarray = np.repeat(starts - (np.cumsum(sizes) - sizes), sizes) + np.arange(sizes.sum())
+    return found
 
 
 def pairs_within(sizes: np.ndarray) -> np.ndarray:
     """How many pairs ``within_groups`` gives for groups of these sizes."""
     heads = np.minimum(sizes, ALL_PAIRS)
-    counts: np.ndarray = heads * (heads - 1) // 2 + 2 * (sizes - heads)
+    counts: np.ndarray = heads * (heads - 1) // 2
     return counts
 
 

@@ -1,22 +1,22 @@
-"""Say for every piece which documents go as copies, and which document each repeats.
+"""Say for every piece which documents go as copies, and which document, one that stays, each repeats.
 
-``keep_copy: first``: a document goes when some pair joins it to an earlier one, whatever comes later; it repeats the
-smallest such document, or what that one repeats. ``keep_copy: content``: of each connected component one stays.
+Documents come in the order of falling priority, then of document order (``keep_copy: first``) or of the hash of their
+text (``keep_copy: content``). See ``_verdicts`` for the rule.
 """
 
 import os
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 from gristmill import ledger, storage
 from gristmill.config import PrepareConfig
-from gristmill.dedup.base import Screen
+from gristmill.dedup.base import Dedup, Screen
 from gristmill.stages import _memory
-from gristmill.stages._components import flatten, hang, join
-from gristmill.stages.records import EDGE, LOW, Numbering, mapped
+from gristmill.stages._comparison import Comparison
+from gristmill.stages._verdicts import GONE, STAYS, Found, Verdicts
+from gristmill.stages.records import EDGE, LOW, MEMBER, Numbering, by_piece, mapped, ranks_of
 from gristmill.stages.sign import matches
 from gristmill.types import StageReport
 
@@ -30,14 +30,10 @@ NO_PLACE = 0xFFFFFFFF
 CONTAMINATED = "contaminated"
 """Reason of a document that a screen drops."""
 
-FIRST = 128
-"""Added to the kind in ``finders`` where it found only later documents to repeat this one."""
-
 
 def decide(
     found: list[StageReport],
     kinds: list[int],
-    ranks: list[int],
     priorities: list[int],
     signed: list[StageReport],
     own: int,
@@ -45,27 +41,24 @@ def decide(
 ) -> StageReport:
     """Write ``verdicts``: ``VERDICT`` records by piece and row. ``kinds`` holds the dedup kind of each
     search, ``priorities`` the source priority of each piece. Only the first ``own`` pieces get verdicts; the others
-    are earlier data.
+    are earlier data, of which nothing is decided again.
 
     ``details`` holds, per piece, the ``offsets`` of its records (one more than pieces), the ``documents`` and
     ``characters`` kept, what was ``dropped`` by reason, in documents and in characters (``dropped_characters``), and
     how many are only ``reported``.
     """
+    ranks = ranks_of(priorities)
     determined = {  # not ``found``: what is found follows from the signatures, however the searches were cut
         "signed": [report.fingerprint for report in signed],
         "ranks": ranks,
         "own": own,
+        "gone": [report.details.get("gone") for report in signed[own:]],
         "keep": [config.keep_copy, *(priorities if config.keep_copy == "content" else [])],
     }
 
     def produce(folder: Path, key: str) -> StageReport:
         numbering = Numbering(ranks, signed)
-        memory = int(config.execution.memory)
-        parents, finders = _clusters(
-            folder, found, kinds, numbering, hang if config.keep_copy == "first" else join, memory
-        )
-        if config.keep_copy == "content":
-            _prefer_content(parents, folder, numbering, ranks, priorities, signed, _memory.resident(memory))
+        best = _settled(folder, found, kinds, priorities, signed, own, config)
         screened, screened_rows = _screened(signed[:own], config)
         place_of = np.argsort(np.array(ranks, np.int64))
         reasons = reasons_of(config)
@@ -73,7 +66,7 @@ def decide(
         with storage.Writer(folder / "verdicts") as out:
             for place, report in enumerate(signed[:own]):
                 piece = numbering.piece(ranks[place])
-                copies = _repeats(piece, parents, finders, numbering, place_of)
+                copies = _repeats(best[piece], numbering, place_of)
                 bounds = np.searchsorted(screened, [place, place + 1])
                 gone = np.concatenate([copies, screened_rows[slice(*bounds)]])
                 gone = gone[np.argsort(gone["row"])]
@@ -140,94 +133,94 @@ def _reported(signed: list[StageReport], config: PrepareConfig) -> list[int]:
     return [sum(len(matches(report, number)) for number in reporting) for report in signed]
 
 
-def _clusters(
+def _settled(
     folder: Path,
     found: list[StageReport],
     kinds: list[int],
-    numbering: Numbering,
-    connect: Callable[[np.ndarray, np.ndarray, np.ndarray], None],
-    memory: int,
-) -> tuple[np.ndarray, np.ndarray]:
-    """By number of the document: ``parents``, the root of its tree in the forest that ``connect`` makes of all pairs,
-    the smallest number in it; ``finders``, uint8, the first kind that found it to repeat an earlier one, ``FIRST`` and
-    the first kind that found any where all its copies are later ones, and 255 where it has none."""
-    dtype = np.dtype(np.uint32 if len(numbering) <= 1 << 32 else np.int64)
-    parents = _array(folder, len(numbering), dtype, _memory.resident(memory))
-    finders = _array(folder, len(numbering), np.dtype(np.uint8), _memory.resident(memory))
-    step = _memory.edges(memory)
-    for start in range(0, len(parents), step):
-        parents[start : start + step] = np.arange(start, min(start + step, len(parents)))
-    finders[:] = 255
-    for report, kind in zip(found, kinds, strict=True):
-        every = mapped(report, "edges", EDGE)
-        for edges in (every[start : start + step] for start in range(0, len(every), step)):
-            first, second = numbering.of(edges["first"]), numbering.of(edges["second"])
-            connect(parents, first, second)
-            np.minimum.at(finders, first, np.uint8(kind + FIRST))
-            np.minimum.at(finders, second, np.uint8(kind))
-    flatten(parents)
-    return parents, finders
+    priorities: list[int],
+    signed: list[StageReport],
+    own: int,
+    config: PrepareConfig,
+) -> np.ndarray:
+    """``Verdicts.best`` of all documents."""
+    ranks, memory = ranks_of(priorities), int(config.execution.memory)
+    numbering = Numbering(ranks, signed)
+    compare = {
+        kind: Comparison(kind, plugin, ranks, signed, memory)
+        for kind, plugin in enumerate(config.dedup)
+        if isinstance(plugin, Dedup)
+    }
+    verdicts = Verdicts(
+        numbering=numbering,
+        old=sum(report.docs_out for report in signed[own:]),
+        order=_Order(priorities, signed, by_content=config.keep_copy == "content"),
+        state=_array(folder, len(numbering), np.dtype(np.uint8), 0, _memory.resident(memory)),
+        best=_array(folder, len(numbering), np.dtype(np.int64), STAYS, _memory.resident(memory)),
+        step=_memory.edges(memory),
+    )
+    for report, rank in zip(signed[own:], ranks[own:], strict=True):
+        verdicts.state[numbering.piece(rank)][_gone(report)] = GONE
+    searches = [
+        Found(
+            kind=kind,
+            edges=mapped(report, "edges", EDGE),
+            members=mapped(report, "members", MEMBER),
+            sizes=mapped(report, "sizes", np.dtype("<i8")),
+            copies=compare[kind].copies,
+        )
+        for report, kind in zip(found, kinds, strict=True)
+    ]
+    verdicts.settle(searches, folder)
+    return verdicts.best
 
 
-def _array(folder: Path, length: int, dtype: np.dtype, resident: int) -> np.ndarray:
-    """An array to be filled, in memory or, above ``resident`` bytes, in a file without a name.
+def _gone(signed: StageReport) -> np.ndarray:
+    """The rows of a piece of an earlier generation that went then; of a published file none."""
+    if "gone" not in signed.details:
+        return np.empty(0, np.uint32)
+    return np.asarray(mapped(signed, "verdicts", VERDICT)[slice(*signed.details["gone"])]["row"])
+
+
+class _Order:
+    """Class and hash by which documents come, before their number."""
+
+    def __init__(self, priorities: list[int], signed: list[StageReport], *, by_content: bool) -> None:
+        self._by_content = by_content
+        falling = {priority: number for number, priority in enumerate(sorted(set(priorities), reverse=True))}
+        self._pieces = {
+            rank: (falling[priority], report)
+            for rank, priority, report in zip(ranks_of(priorities), priorities, signed, strict=True)
+        }
+
+    def __call__(self, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        number, hashed = np.zeros(len(nodes), np.uint32), np.zeros(len(nodes), np.uint64)
+        for rank, here in by_piece(nodes) if self._by_content else []:
+            number[here], report = self._pieces[rank]
+            hashed[here] = mapped(report, "content", np.dtype("<u8"))[nodes[here] & LOW]
+        return number, hashed
+
+
+def _array(folder: Path, length: int, dtype: np.dtype, value: int, resident: int) -> np.ndarray:
+    """An array full of ``value``, in memory or, above ``resident`` bytes, in a file without a name.
 
     The file's blocks are taken beforehand: on a full disk, writing to a hole of a mapped file ends the process.
     """
     if length * dtype.itemsize <= resident:
-        return np.empty(length, dtype)
+        return np.full(length, value, dtype)
     with storage.translated(folder), tempfile.TemporaryFile(dir=folder) as file:
         os.posix_fallocate(file.fileno(), 0, length * dtype.itemsize)
-        return np.memmap(file, dtype, "r+", shape=(length,))
+        found = np.memmap(file, dtype, "r+", shape=(length,))
+    found[:] = value
+    return found
 
 
-def _prefer_content(
-    parents: np.ndarray,
-    folder: Path,
-    numbering: Numbering,
-    ranks: list[int],
-    priorities: list[int],
-    signed: list[StageReport],
-    resident: int,
-) -> None:
-    """Let ``parents`` name, of each cluster, the document of the highest priority and then of the smallest hash of its
-    text. Takes 12 bytes more for each document (16 above 4.3 billion), piece after piece.
-
-    The root of a cluster has its highest priority, since ranks go by priority.
-    """
-    least = _array(folder, len(parents), np.dtype(np.uint64), resident)
-    chosen = _array(folder, len(parents), parents.dtype, resident)
-    least[:], chosen[:] = np.iinfo(np.uint64).max, np.iinfo(parents.dtype).max
-    by_rank = np.array(priorities)[np.argsort(ranks)]
-
-    def preferred(place: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Roots, hashes and numbers of the documents of a piece that have the priority of their root."""
-        piece = numbering.piece(ranks[place])
-        roots = parents[piece]
-        fits = by_rank[numbering.ranks(roots)] == priorities[place]
-        content = mapped(signed[place], "content", np.dtype("<u8"))
-        return roots[fits], content[fits], np.arange(piece.start, piece.stop, dtype=parents.dtype)[fits]
-
-    for place in range(len(signed)):
-        roots, content, _ = preferred(place)
-        np.minimum.at(least, roots, content)
-    for place in range(len(signed)):
-        roots, content, numbers = preferred(place)
-        best = content == least[roots]
-        np.minimum.at(chosen, roots[best], numbers[best])
-    for rank in range(len(signed)):
-        parents[numbering.piece(rank)] = chosen[parents[numbering.piece(rank)]]
-
-
-def _repeats(
-    piece: slice, parents: np.ndarray, finders: np.ndarray, numbering: Numbering, place_of: np.ndarray
-) -> np.ndarray:
-    """``VERDICT`` records of the documents of a piece that repeat another."""
-    stays = np.asarray(parents[piece])
-    gone = np.flatnonzero(stays != np.arange(piece.start, piece.stop))
-    kept = numbering.nodes(stays[gone].astype(np.int64))
+def _repeats(best: np.ndarray, numbering: Numbering, place_of: np.ndarray) -> np.ndarray:
+    """``VERDICT`` records of the documents of a piece that repeat another, from their ``Verdicts.best``."""
+    gone = np.flatnonzero(best != STAYS)
+    kinds, numbers = np.divmod(best[gone], len(numbering))
+    kept = numbering.nodes(numbers)
     found = np.empty(len(gone), VERDICT)
-    found["row"], found["kind"] = gone, finders[piece][gone] % FIRST
+    found["row"], found["kind"] = gone, kinds
     found["kept_place"] = place_of[(kept >> np.uint64(32)).astype(np.int64)]
     found["kept_row"] = kept & LOW
     return found

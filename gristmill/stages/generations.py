@@ -4,6 +4,7 @@ A finished generation is the file ``manifests/g00001.json``, put there once and 
 copy of the latest one, moved on by compare-and-swap. Published files of earlier generations stay as they are.
 """
 
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
@@ -45,7 +46,7 @@ class Earlier(Value, frozen=True, kw_only=True):
     """What stands for the documents of earlier generations."""
 
     signed: list[StageReport]
-    """Signatures of all their documents, dropped ones included."""
+    """Signatures of all their documents, and in ``details["gone"]`` which ``verdicts`` are about those of a piece."""
     files: list[str]
     """Published files of generations whose signatures the work area no longer has."""
 
@@ -237,16 +238,33 @@ def earlier(generation: int, config: PrepareConfig) -> Earlier:
     if before is None:
         return Earlier(signed=[], files=[])
     rows = [row for row in before.source_shards if row.generation < generation]
-    folder = places.at(places.at(config.execution.work).where("sign"))
-    reports = {row.index: [ledger.listed(folder.where(key)) for key in row.signed] for row in rows}
-    forgotten = {row.generation for row in rows if None in reports[row.index]}
+    work = places.at(config.execution.work)
+    reports = {
+        number: _signed([row for row in rows if row.generation == number], made.decided, work)
+        for number, made in enumerate(before.generations[: generation - 1], 1)
+    }
     return Earlier(
-        signed=[
-            msgspec.structs.replace(report, shard=row.index)
-            for row in rows
-            if row.generation not in forgotten
-            for report in reports[row.index]
-            if report is not None
-        ],
-        files=[file.path for file in before.files if file.generation in forgotten],
+        signed=[report for known in reports.values() if known is not None for report in known],
+        files=[file.path for file in before.files if reports.get(file.generation, ()) is None],
     )
+
+
+def _signed(rows: list[SourceShard], decided: str, work: places.Place) -> list[StageReport] | None:
+    """The signatures of a generation, each with the place of its verdict; None where the work area lacks any of it."""
+    verdict = ledger.listed(work.where(f"decide/{decided}"))
+    found = [(row.index, ledger.listed(work.where(f"sign/{key}"))) for row in rows for key in row.signed]
+    if verdict is None and found:
+        return None
+    signed: list[StageReport] = []
+    for (index, report), gone in zip(found, pairwise(verdict.details["offsets"] if verdict else []), strict=True):
+        if report is None or verdict is None:
+            return None
+        signed.append(
+            msgspec.structs.replace(
+                report,
+                shard=index,
+                artifacts={**report.artifacts, "verdicts": verdict.artifacts["verdicts"]},
+                details={**report.details, "gone": gone},
+            )
+        )
+    return signed

@@ -9,8 +9,11 @@ from gristmill.config import PrepareConfig
 from gristmill.types import ShardRef, StageReport
 
 EDGE = np.dtype([("first", "<u8"), ("second", "<u8")])
-"""Two documents that are copies. A document is a node, ``rank << 32 | row``: ranks number the pieces by (priority of
-their source, document order), so the smallest node of a cluster is the copy that stays."""
+"""Two documents that are copies; ``first`` comes before ``second`` in the order in which documents stay. A document is
+a node, ``rank << 32 | row``: ranks number the pieces by (priority of their source, document order)."""
+
+MEMBER = np.dtype([("node", "<u8"), ("led", "?")])
+"""A document of a group, and whether it is a copy of one of the group's leaders."""
 
 LOW = np.uint64(0xFFFFFFFF)
 
@@ -58,7 +61,7 @@ def by_piece(nodes: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
 
 
 class Numbering:
-    """Documents as one run of numbers, by (rank of the piece, row): the smaller number is the copy that stays."""
+    """Documents as one run of numbers, by (rank of the piece, row)."""
 
     def __init__(self, ranks: list[int], signed: list[StageReport]) -> None:
         sizes = np.zeros(len(ranks) + 1, np.int64)

@@ -80,6 +80,7 @@ def manifest_of(files: list[PublishedFile], results: Results, losses: list[Loss]
                 documents=sum(shard.kept for shard in shards),
                 tokens=sum(shard.tokens for shard in shards),
                 removed=results.removed,
+                decided=results.decided.fingerprint,
                 tombstones="",
             )
         ],
@@ -244,6 +245,7 @@ def nothing(planned: Plan, before: Manifest) -> Manifest:
         documents=0,
         tokens=0,
         removed=planned.removed,
+        decided="",
         tombstones="",
     )
     return msgspec.structs.replace(

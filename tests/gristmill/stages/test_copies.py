@@ -72,34 +72,72 @@ def chain(steps: int) -> list[str]:
     return texts
 
 
-def test_a_chain_of_edits_leads_to_its_first(tmp_path: Path) -> None:
-    """A page that was edited step by step would stay several times if only what stays were compared with."""
-    texts = chain(5)
-    kind = load("dedup", MINHASH)
-    assert isinstance(kind, Dedup)
-    direct = copies(kind, documents(texts))
-    assert {(place, place + 1) for place in range(5)} <= direct
-    assert (0, 5) not in direct
-    config, _ = run(tmp_path, {f"{n}.jsonl": {f"d{n}": text} for n, text in enumerate(texts)}, dedup=[MINHASH])
-    assert published(config) == texts[:1]
-    assert kept_for(config) == {f"d{number}": "d0" for number in range(1, 6)}
+def versions(count: int) -> list[str]:
+    """Texts of which each is a copy of the one before, and those far apart are not."""
+    texts = [page(2, 240)]
+    for step in range(count - 1):
+        texts.append(changed(texts[-1], *range(step * 6, step * 6 + 2)))
+    return texts
 
 
-@pytest.mark.parametrize(("keep", "stay"), [("first", [0, 1]), ("content", [])])
-def test_a_document_between_two_that_are_unlike(tmp_path: Path, keep: str, stay: list[int]) -> None:
-    """By order, both ends of a chain stay where its middle comes last; by content, one of all, whatever the order."""
+def test_a_chain_of_versions_keeps_those_that_are_unlike(tmp_path: Path) -> None:
+    """40 versions of a page, each 0.95 like the next, left one; 35 of the others were like nothing published."""
+    texts = versions(40)
+    config, _ = run(tmp_path, {"a.jsonl": {f"d{n}": text for n, text in enumerate(texts)}}, dedup=[MINHASH])
+    left = published(config)
+    assert copies(plugin(MINHASH), documents(left)) == set()
+    assert 5 < len(left) < 15
+    for name, kept in kept_for(config).items():
+        pair = texts[int(kept[1:])], texts[int(name[1:])]
+        assert pair[0] in left
+        assert copies(plugin(MINHASH), documents(list(pair))) == {(0, 1)}
+
+
+def test_versions_that_come_night_after_night_make_what_one_run_makes(tmp_path: Path) -> None:
+    """Compared with what was dropped in earlier nights, the newest version of a page would never be published."""
+    texts = versions(24)
+    every = {f"{night}.jsonl": {f"d{n}": texts[n] for n in range(night * 6, night * 6 + 6)} for night in range(4)}
+    for name, part in every.items():
+        nightly, _ = run(tmp_path / "nightly", {name: part}, dedup=[EXACT, MINHASH])
+    at_once, _ = run(tmp_path / "once", every, dedup=[EXACT, MINHASH])
+    assert kept_for(nightly) == kept_for(at_once)
+    assert len(kept_for(nightly)) > 12
+
+
+def test_priorities_of_an_earlier_night_hold(tmp_path: Path) -> None:
+    """A web page that went for a book must not count the next night, when both are earlier data."""
+    book, web_page, new = (text for place, text in enumerate(chain(4)) if place in (0, 2, 4))
+    kind = {**MINHASH, "threshold": 0.75}
+    assert copies(plugin(kind), documents([book, web_page, new])) == {(0, 1), (1, 2)}
+    sources = [
+        {"kind": "files", "name": name, "paths": [str(tmp_path / name)], "id_key": "id", "priority": priority}
+        for name, priority in (("web", 0), ("books", 1))
+    ]
+    write_ids(tmp_path / "web" / "a.jsonl", {"w": web_page})
+    write_ids(tmp_path / "books" / "a.jsonl", {"b": book})
+    config, _ = run(tmp_path, {}, sources=sources, dedup=[kind])
+    assert kept_for(config) == {"w": "b"}
+    write_ids(tmp_path / "web" / "b.jsonl", {"new": new})
+    config, manifest = run(tmp_path, {}, sources=sources, dedup=[kind])
+    assert manifest.dropped == {"duplicate_minhash": 1}
+    assert manifest.totals["documents"] == 2
+
+
+@pytest.mark.parametrize("keep", ["first", "content"])
+def test_a_document_between_two_that_are_unlike(tmp_path: Path, keep: str) -> None:
+    """Both ends of a chain stay where its middle comes last, and the middle alone where it comes first."""
     start, middle, end = (text for place, text in enumerate(chain(4)) if place in (0, 2, 4))
     kind = {**MINHASH, "threshold": 0.75}
     assert copies(plugin(kind), documents([start, end, middle])) == {(0, 2), (1, 2)}
     config, _ = run(tmp_path, {"a.jsonl": {"a": start, "b": end, "c": middle}}, dedup=[kind], keep_copy=keep)
     texts = published(config)
-    if stay:
+    if keep == "first":
         assert texts == [start, end]
         assert kept_for(config) == {"c": "a"}
     else:
-        assert len(texts) == 1
-        places = {"a": start, "b": end, "c": middle}
-        assert set(kept_for(config).values()) == {name for name, text in places.items() if text in texts}
+        first = min([start, middle, end], key=lambda text: xxh3_64_intdigest(text.encode()))
+        assert set(texts) == ({middle} if first == middle else {start, end})
+        assert set(kept_for(config)) == ({"a", "b"} if first == middle else {"c"})
 
 
 def test_the_first_files_give_the_same_with_and_without_the_last(tmp_path: Path) -> None:
@@ -226,12 +264,14 @@ def corpus(seed: int, documents: int = 40) -> dict[str, str]:
 
 
 def brute_force(texts: list[str], *settings: dict[str, Any]) -> list[int]:
-    """For each document the one that it leads to over its earliest copies, by the plugins' decisions on every pair."""
-    pairs = [pair for entry in settings for pair in copies(plugin(entry), documents(texts))]
+    """For each document the one that stays for it, itself or an earlier copy, by the plugins' decisions on every pair:
+    that of the first kind that has any, the first in order."""
+    pairs = [copies(plugin(entry), documents(texts)) for entry in settings]
     leader: list[int] = []
     for place in range(len(texts)):
-        earliest = min((first for first, second in pairs if second == place), default=place)
-        leader.append(earliest if earliest == place else leader[earliest])
+        stay = [other for other, repeats in enumerate(leader) if other == repeats]
+        found = [other for kind in pairs for other in stay if (other, place) in kind]
+        leader.append(found[0] if found else place)
     return leader
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gristmill import config as configuration
 from gristmill import serial, workers
-from gristmill.stages import _components, _memory
+from gristmill.stages import _memory
 from gristmill.stages._pairs import ALL_PAIRS, pairs_within, portions
 from gristmill.stages.decide import VERDICT
 from gristmill.stages.generations import Earlier
@@ -62,8 +62,8 @@ def test_a_worker_may_have_a_file_of_every_piece_open(tmp_path: Path, monkeypatc
 
 
 @pytest.mark.parametrize("keep_copy", ["first", "content"])
-def test_verdicts_do_not_depend_on_the_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keep_copy: str) -> None:
-    """Spilling to the disk, several portions, ranges and blocks: what goes in a large run must be what goes here."""
+def test_verdicts_do_not_depend_on_the_bounds(tmp_path: Path, keep_copy: str) -> None:
+    """Spilling to the disk, several portions and ranges: what goes in a large run must be what goes here."""
     (tmp_path / "data").mkdir()
     source = {"kind": "files", "paths": [str(corpus(tmp_path / "data"))], "id_key": "id"}
     settings = {"sources": [source], "dedup": [{"kind": "exact"}, {"kind": "minhash"}], "keep_copy": keep_copy}
@@ -81,7 +81,6 @@ def test_verdicts_do_not_depend_on_the_bounds(tmp_path: Path, monkeypatch: pytes
     searches: list[int] = []
     wanted = verdicts("plenty", "2GB")
     assert len(wanted) > 100
-    monkeypatch.setattr(_components, "BLOCK", 4)
     assert verdicts("little", 2500) == wanted
     assert searches[0] == 2
     assert searches[1] > 30
