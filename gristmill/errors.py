@@ -55,7 +55,8 @@ class InputError(GristmillError):
     """An input file cannot be used.
 
     ``reason`` is one word of a fixed vocabulary: ``truncated_stream``, ``corrupt_stream``, ``bad_parquet``,
-    ``no_text_column``, ``unsupported_encoding``, ``unreadable``, ``limit``, ``bad_document``, ``bad_ids``.
+    ``bad_json``, ``no_text_column``, ``unsupported_encoding``, ``unreadable``, ``limit``, ``bad_document``,
+    ``bad_ids``.
     """
 
     def __init__(self, message: str, reason: str = "unreadable") -> None:

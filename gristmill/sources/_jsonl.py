@@ -18,7 +18,8 @@ from gristmill.errors import InputError, guessed
 from gristmill.sources._limits import Limits
 from gristmill.sources._lines import Block
 from gristmill.sources._names import base_name
-from gristmill.sources._rows import BAD_PER_CHUNK, MISSING, Fields, bad, dig, fault_of
+from gristmill.sources._rows import BAD_PER_CHUNK, JOIN, MISSING, Fields, bad, dig, fault_of, splits
+from gristmill.sources._streams import UTF8_MARK
 from gristmill.sources.base import BadDocument, Chunk
 
 ROWS_TO_FIND_TEXT = 1000
@@ -33,23 +34,38 @@ _MOST_VALUES = 1 << 21
 _DIGITS = 4300
 """The longest integer that Python converts; a longer one is kept as its digits."""
 
+_TYPES = dict.fromkeys((int, float), "numbers") | {
+    str: "strings",
+    list: "arrays",
+    bool: "true or false",
+    type(None): "null",
+}
+
 _decode_any = json.JSONDecoder(parse_int=lambda digits: int(digits) if len(digits) <= _DIGITS else digits).decode
 
 
 class LineReader:
     """Turns blocks of lines into chunks: one instance a shard."""
 
-    def __init__(self, *, fields: Fields, limits: Limits, uri: str, by_offset: bool = False) -> None:
-        self._fields, self._limits, self._uri, self._by_offset = fields, limits, uri, by_offset
-        self._paths = [key.split(".") for key in (fields.text_key, *fields.side_keys)]
-        heads = list(dict.fromkeys(path[0] for path in self._paths))
-        names = [f"field_{number}" for number in range(len(heads))]
-        rename = dict(zip(names, heads, strict=True))
-        row = msgspec.defstruct("Row", [(name, Any, None) for name in names], rename=rename, gc=False)
+    def __init__(self, *, fields: Fields, limits: Limits, uri: str, unit: str = "line") -> None:
+        """``unit``: what tells one line from the others, ``line`` or ``value`` its number, ``offset`` its place."""
+        self._fields, self._limits, self._uri, self._unit = fields, limits, uri, unit
+        self._asked = [fields.text_key, *fields.side_keys]
+        heads = dict.fromkeys(head for key in self._asked for head in (key, *(head for head, _ in splits(key))))
+        names = {head: f"field_{number}" for number, head in enumerate(heads)}
+        row = msgspec.defstruct(
+            "Row",
+            # Of a key with dots it must be known whether it is there: else it is looked for in an object.
+            [(name, Any, msgspec.UNSET if "." in head else None) for head, name in names.items()],
+            rename={name: head for head, name in names.items()},
+            gc=False,
+        )
         self._decode = msgspec.json.Decoder(row).decode
-        self._getters = [_getter(names[heads.index(path[0])], path[1:]) for path in self._paths]
+        self._getters = [_getter(key, names) for key in self._asked]
         self._text_seen = False
         self._lacking = 0
+        self._odd = self._deeper = self._broken = ""
+        self._lists = False
         self._keys: dict[str, None] = {}
 
     def chunks(self, blocks: Iterable[Block]) -> Iterator[Chunk]:
@@ -70,6 +86,12 @@ class LineReader:
                 yield self._chunk(columns, self._numbers(block, lines), [])
         if self._lacking and not self._text_seen:
             raise self._no_text()
+        if self._broken and not self._text_seen and self._unit == "value":
+            raise InputError(
+                f"{self._uri}: not JSON Lines but JSON over several lines, and none of its values is sound; the first: "
+                f"{self._broken}; mend it, or write one object a line",
+                "bad_json",
+            )
 
     def _at_once(self, block: Block, lines: list[bytes]) -> list[list[Any]] | None:
         """The columns of a block without a flaw; None where some line needs a closer look."""
@@ -94,23 +116,24 @@ class LineReader:
         faults: list[BadDocument] = []
         offset = block.offset
         for line, number in zip(lines, self._numbers(block, lines), strict=True):
-            values = self._judge(line) if line.strip(b" \t\r") else None
+            values = self._judge(line) if line.strip(b" \t\r").removeprefix(UTF8_MARK) else None
             if isinstance(values, str):
-                place = f"{'offset' if self._by_offset else 'line'} {number}"
-                faults.append(bad(values, place, offset, line))
+                faults.append(bad(values, f"{self._unit} {number}", offset, line))
+                self._broken = self._broken or values
             elif values is not None:
                 rows.append(values)
                 numbers.append(number)
             offset += len(line) + 1
             if len(faults) >= BAD_PER_CHUNK:
-                yield self._chunk(_columns(rows, len(self._paths)), numbers, faults)
+                yield self._chunk(_columns(rows, len(self._asked)), numbers, faults)
                 rows, numbers, faults = [], [], []
-        yield self._chunk(_columns(rows, len(self._paths)), numbers, faults)
+        yield self._chunk(_columns(rows, len(self._asked)), numbers, faults)
 
     def _judge(self, line: bytes) -> str | Sequence[Any]:
         """The values of a line, text first; or why it holds no document."""
         if len(line) > self._limits.line_bytes:
             return "line_too_long"
+        line = line.lstrip(b" \t\r").removeprefix(UTF8_MARK)  # files with a mark were put together
         if len(line) > _MOST_VALUES and _values(line) > _MOST_VALUES:
             return "too_many_values"
         if _brackets(line) > self._limits.json_depth and _nesting(line) > self._limits.json_depth:
@@ -124,6 +147,7 @@ class LineReader:
         except (msgspec.DecodeError, RecursionError):
             return self._judge_by_stdlib(decoded)
         values = [getter(row) for getter in self._getters]
+        values[0] = self._fields.joined(values[0])
         if fault_of(values[0], self._limits.document_chars):
             return self._judge_by_stdlib(decoded)
         self._text_seen = True
@@ -137,32 +161,53 @@ class LineReader:
         except ValueError:
             return "json_syntax"
         if not isinstance(row, dict):
+            self._note_lacking(row)
             return "not_an_object"
-        text = dig(row, self._paths[0], MISSING)
-        if text is MISSING:
+        text = self._fields.joined(dig(row, self._asked[0], MISSING))
+        if text is MISSING or isinstance(text, list):
+            self._lists = self._lists or isinstance(text, list)
             self._note_lacking(row)
         else:
             self._text_seen = True
         fault = fault_of(text, self._limits.document_chars)
-        return fault or [text, *(dig(row, path) for path in self._paths[1:])]
+        return fault or [text, *(dig(row, key) for key in self._asked[1:])]
 
-    def _note_lacking(self, row: dict[str, Any]) -> None:
+    def _note_lacking(self, row: Any) -> None:
+        """Keep what is said of a shard whose first values all lack the text."""
         self._lacking += 1
-        for key, value in row.items():
+        for key, value in row.items() if isinstance(row, dict) else ():
             inner = [f"{key}.{name}" for name in value] if isinstance(value, dict) else []
             self._keys.update(dict.fromkeys([key, *inner]) if len(self._keys) < _KEYS_SHOWN else {})
+            if isinstance(value, list) and isinstance(next(iter(value), None), dict):
+                self._deeper = self._deeper or key
+        if not isinstance(row, dict):
+            self._odd = self._odd or _TYPES[type(row)]
         if self._lacking >= ROWS_TO_FIND_TEXT and not self._text_seen:
             raise self._no_text()
 
     def _no_text(self) -> InputError:
-        keys = ", ".join(f"{key!a:.60}" for key in list(self._keys)[:_KEYS_SHOWN]) or "none"
-        message = f"{self._uri}: no row has the key {self._fields.text_key!r} (text_key); keys that are there: {keys}"
-        guess = guessed(self._fields.text_key, self._keys)
-        return InputError(f"{message}; {guess}" if guess else message, "no_text_column")
+        key, found = self._fields.text_key, list(self._keys)[:_KEYS_SHOWN]
+        if self._lists:
+            what = f"the key {key!r} (text_key) holds a list; accepted: a string, or {JOIN}"
+        elif self._odd and not found:
+            each = ".[] | {text: .}" if self._unit == "value" else "{text: .}"
+            what = (
+                f"holds {self._odd} where objects with the key {key!r} (text_key) are needed; write one object a line, "
+                f"of strings by jq -c '{each}'"
+            )
+        else:
+            keys = ", ".join(f"{name!a:.60}" for name in found) or "none"
+            what = f"no row has the key {key!r} (text_key); keys that are there: {keys}"
+            guess = guessed(key, self._keys)
+            what += f"; {guess}" if guess else ""
+        if self._deeper:
+            path = json.dumps(self._deeper)
+            what += f"; if {self._deeper!a:.60} holds the documents, write one a line: jq -c '.[{path}][]'"
+        return InputError(f"{self._uri}: {what}", "no_text_column")
 
     def _numbers(self, block: Block, lines: list[bytes]) -> Iterable[int]:
         """What tells a line from the others: its number, or its offset in a range of a file."""
-        if self._by_offset:
+        if self._unit == "offset":
             return accumulate((len(line) + 1 for line in lines[:-1]), initial=block.offset)
         return range(block.line, block.line + len(lines))
 
@@ -173,9 +218,16 @@ class LineReader:
         return Chunk(documents=self._fields.batch(columns[0], sides, own_ids), bad=faults)
 
 
-def _getter(name: str, path: list[str]) -> Callable[[Any], Any]:
-    head = attrgetter(name)
-    return (lambda row: dig(head(row), path)) if path else head
+def _getter(key: str, names: dict[str, str]) -> Callable[[Any], Any]:
+    if "." not in key:
+        return attrgetter(names[key])
+    heads = {head: names[head] for head in (key, *(head for head, _ in splits(key)))}
+
+    def get(row: Any) -> Any:
+        values = {head: getattr(row, name) for head, name in heads.items()}
+        return dig({head: value for head, value in values.items() if value is not msgspec.UNSET}, key)
+
+    return get
 
 
 def _columns(rows: list[Sequence[Any]], count: int) -> list[list[Any]]:

@@ -1,6 +1,6 @@
 """What the sources of rows share: which keys of a row are the document, and what a file may cost."""
 
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -13,7 +13,15 @@ from gristmill.types import DOCUMENT_SCHEMA
 class KeyedSource(Source):
     """Base of sources whose rows are objects or columns."""
 
-    text_key: str = Field("text", description="Key or column of the text; a dot steps into an object: doc.text.")
+    version: ClassVar[int] = 2
+
+    text_key: str = Field(
+        "text",
+        description="Key or column of the text. Where no key is called doc.text, its dot steps into an object.",
+    )
+    text_join: str | None = Field(
+        None, description='Joins a text that is a list of strings: "\\n\\n" for paragraphs; default: a list is no text.'
+    )
     id_key: str | None = Field(None, description="Key of the document's id; default: file name and line or row.")
     source_key: str | None = Field(None, description="Key whose value names the source; default: this source's name.")
     columns: list[str] = Field([], description="Further keys to carry along, as text.")
@@ -48,4 +56,5 @@ class KeyedSource(Source):
             source_key=self.source_key,
             columns=self.columns,
             label=self.label,
+            text_join=self.text_join,
         )

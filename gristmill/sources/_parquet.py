@@ -15,15 +15,14 @@ from gristmill.sources._batches import Batches, opened, weight
 from gristmill.sources._found import Part
 from gristmill.sources._limits import Limits
 from gristmill.sources._names import base_name
-from gristmill.sources._rows import Fields, bad
+from gristmill.sources._rows import JOIN, Fields, bad, splits
 from gristmill.sources._streams import Raw
 from gristmill.sources._values import is_texty, plain
 from gristmill.sources.base import Chunk
 
-_BETWEEN = pa.scalar(b"\n\n", pa.binary())
 _MOST_BYTES = 4
 """Of a character in UTF-8: what weighs more than so many bytes for each that is allowed need not be decoded."""
-_ACCEPTED = "string, large_string, string_view, binary, a dictionary of these, or a list of strings"
+_ACCEPTED = f"string, large_string, string_view, binary, a dictionary of these, or {JOIN}"
 
 
 class Table:
@@ -63,11 +62,7 @@ class Table:
         Raises ``InputError`` ``no_text_column``, listing the columns, when the text key is not one or holds no text.
         """
         groups = range(len(self._rows)) if part is None else range(part["start"], part["stop"])
-        path = self._path(fields.text_key)
-        if path is None:
-            raise self._no_text(
-                f"no column {fields.text_key!r} (text_key); {alternatives(fields.text_key, self._names)}"
-            )
+        path = self.text_path(fields)
         sides = {key: self._path(key) for key in fields.side_keys}
         wanted = [".".join(steps) for steps in (path, *sides.values()) if steps]
         row = sum(self._rows[: groups.start])
@@ -78,6 +73,12 @@ class Table:
             yield self._chunk(values, given, row, fields, limits)
             row += len(batch)
         self._check_rows(row, sum(self._rows[: groups.stop]))
+
+    def text_path(self, fields: Fields) -> list[str]:
+        """The names that lead to the text; raises as ``read`` does."""
+        path = self._path(fields.text_key)
+        check_text(self._schema, path, fields, self._uri)
+        return path or []
 
     def _batches(self, groups: range, wanted: list[str], limits: Limits) -> Iterator[pa.RecordBatch]:
         with self._damage():
@@ -93,30 +94,21 @@ class Table:
         return plain(column)
 
     def _path(self, key: str) -> list[str] | None:
-        """The names that lead to a key: a column with dots in its name comes before a field of a struct."""
+        """The names that lead to a key."""
         if self._names.count(key) > 1:
             raise InputError(f"{self._uri}: two columns are named {key!r}; rename one", "bad_parquet")
-        if key in self._names:
-            return [key]
-        steps = key.split(".")
-        kind: pa.DataType = pa.struct(list(self._schema))
-        for step in steps:
-            if not pa.types.is_struct(kind) or kind.get_field_index(step) < 0:
-                return None
-            kind = kind.field(step).type
-        return steps
+        return steps_to(pa.struct(list(self._schema)), key)
 
     def _bytes(self, column: pa.Array, fields: Fields, limits: Limits) -> pa.BinaryArray:
         """The text column as bytes, not yet known to be UTF-8."""
         kind = _decoded(column.type)
         if pa.types.is_null(kind):
             return pa.nulls(len(column), pa.binary())
-        if not is_texty(kind) and not (_is_list(kind) and is_texty(_decoded(kind.value_type))):
-            raise self._no_text(f"column {fields.text_key!r} (text_key) is {kind}; accepted: {_ACCEPTED}")
         if _is_list(kind) and len(column) == 1 and weight(column) > _MOST_BYTES * limits.document_chars:
             column = _head(column, _MOST_BYTES * limits.document_chars)
+        between = pa.scalar((fields.text_join or "").encode(), pa.binary())
         column = _undictionary(column)
-        return pc.binary_join(column, _BETWEEN) if _is_list(kind) else column
+        return pc.binary_join(column, between) if _is_list(kind) else column
 
     def _chunk(
         self, values: pa.BinaryArray, given: Mapping[str, list[Any]], row: int, fields: Fields, limits: Limits
@@ -134,9 +126,6 @@ class Table:
             message = f"{self._uri}: not a sound parquet file: {found} rows, but the footer says {stated}"
             raise InputError(message, "bad_parquet")
 
-    def _no_text(self, what: str) -> InputError:
-        return InputError(f"{self._uri}: {what}", "no_text_column")
-
     @contextmanager
     def _damage(self) -> Iterator[None]:
         try:
@@ -144,6 +133,32 @@ class Table:
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             message = f"{self._uri}: not a sound parquet file: {' '.join(str(error).split())}"
             raise InputError(message, "bad_parquet") from error
+
+
+def steps_to(kind: pa.DataType, key: str) -> list[str] | None:
+    """The names of the fields that lead to a key, found as ``dig`` does; None where there is none."""
+    if not pa.types.is_struct(kind):
+        return None
+    if kind.get_field_index(key) >= 0:
+        return [key]
+    for head, tail in splits(key):
+        if kind.get_field_index(head) >= 0 and (steps := steps_to(kind.field(head).type, tail)):
+            return [head, *steps]
+    return None
+
+
+def check_text(schema: pa.Schema, path: list[str] | None, fields: Fields, uri: str) -> None:
+    """Raises ``InputError`` ``no_text_column`` where the column that the steps lead to is none or holds no text."""
+    if path is None:
+        what = f"no column {fields.text_key!r} (text_key); {alternatives(fields.text_key, schema.names)}"
+        raise InputError(f"{uri}: {what}", "no_text_column")
+    kind: pa.DataType = pa.struct(list(schema))
+    for step in path:
+        kind = kind.field(step).type
+    inner = _decoded(kind.value_type) if fields.text_join is not None and _is_list(kind) else _decoded(kind)
+    if not is_texty(inner) and not pa.types.is_null(kind):
+        what = f"column {fields.text_key!r} (text_key) is {kind}; accepted: {_ACCEPTED}"
+        raise InputError(f"{uri}: {what}", "no_text_column")
 
 
 def _column(batch: pa.RecordBatch, path: list[str]) -> pa.Array:

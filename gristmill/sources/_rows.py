@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -19,12 +19,15 @@ BAD_PER_CHUNK = 10_000
 
 MISSING = object()
 
+JOIN = 'a list of strings with text_join set: "\\n\\n" for paragraphs, " " for words'
+"""What makes a list a text, for messages."""
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _EXCERPT_CHARS = 200
 
 
 class Fields(Value, frozen=True, kw_only=True):
-    """The keys of a row that a source asks for. A dot steps into an object: ``doc.text``."""
+    """The keys of a row that a source asks for: see ``dig``."""
 
     text_key: str
     id_key: str | None = None
@@ -32,6 +35,16 @@ class Fields(Value, frozen=True, kw_only=True):
     columns: list[str]
     label: str
     """Value of the ``source`` column where ``source_key`` gives none."""
+    text_join: str | None = None
+    """Stands between the strings of a text that is a list; None: a list is no text."""
+
+    def joined(self, text: Any) -> Any:
+        """A list of strings as one; None for a list with a null in it; any other value as it is."""
+        if self.text_join is None or not isinstance(text, list):
+            return text
+        if not all(value is None or isinstance(value, str) for value in text):
+            return text
+        return None if None in text else self.text_join.join(text)
 
     @property
     def side_keys(self) -> list[str]:
@@ -77,13 +90,22 @@ def as_text(value: Any) -> str:
     return text if text.isascii() else _SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
 
 
-def dig(value: Any, path: Sequence[str], default: Any = None) -> Any:
-    """What ``path`` leads to in nested objects, or ``default``."""
-    for key in path:
-        if not isinstance(value, dict) or key not in value:
-            return default
-        value = value[key]
-    return value
+def dig(value: Any, key: str, default: Any = None) -> Any:
+    """What a key leads to in nested objects, or ``default``. A key with dots in its name comes before a step into an
+    object, at every depth: ``a.b.c``, then ``c`` in ``a.b``, then ``b.c`` in ``a``."""
+    if not isinstance(value, dict):
+        return default
+    if key in value:
+        return value[key]
+    for head, tail in splits(key):
+        if (found := dig(value.get(head), tail, MISSING)) is not MISSING:
+            return found
+    return default
+
+
+def splits(key: str) -> Iterator[tuple[str, str]]:
+    """A key cut at each of its dots, the last first."""
+    return ((key[:n], key[n + 1 :]) for n in range(len(key) - 1, 0, -1) if key[n] == ".")
 
 
 def fault_of(text: Any, document_chars: int) -> str:

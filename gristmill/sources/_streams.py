@@ -36,7 +36,7 @@ _BINARY = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1b"))
 """Bytes that text does not hold and almost every compressed header or block does."""
 
 _FOREIGN_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
-_UTF8_MARK = b"\xef\xbb\xbf"
+UTF8_MARK = b"\xef\xbb\xbf"
 
 logger = logging.getLogger(__name__)
 
@@ -132,7 +132,7 @@ def unmarked(pieces: Iterator[bytes], uri: str) -> Text:
         raise InputError(
             f"{uri}: starts with the mark of UTF-16 or UTF-32; convert it to UTF-8", "unsupported_encoding"
         )
-    start = len(_UTF8_MARK) if head.startswith(_UTF8_MARK) else 0
+    start = len(UTF8_MARK) if head.startswith(UTF8_MARK) else 0
     return Text(start=start, pieces=chain([head[start:]], pieces))
 
 

@@ -18,7 +18,8 @@ from gristmill.sources._limits import MIB
 from gristmill.sources._lines import blocks, ranged
 from gristmill.sources._names import kind_of
 from gristmill.sources._parquet import Table
-from gristmill.sources._streams import Raw, codec_of, text_of
+from gristmill.sources._streams import PIECE, Raw, codec_of, text_of
+from gristmill.sources._unfolded import as_lines, is_lines
 from gristmill.sources.base import Chunk, Inputs
 from gristmill.types import ShardRef
 
@@ -33,10 +34,11 @@ class Files(KeyedSource):
     """Files, folders (with their subfolders) and globs (``**`` for any number of folders).
 
     Shards are ordered by the bytes of the file's path, then by place in the file. Kinds go by suffix, in any case:
-    ``.jsonl .ndjson .json`` one object a line; ``.parquet .pq``; ``.txt .md .text`` one document a file or a piece;
-    ``.html .htm`` one document a file, markup kept. Compression (gzip, zstd, bz2, xz) goes by the first bytes. In
-    folders and globs, other suffixes, names that start with ``.`` or ``_``, empty files and what is no regular file are
-    passed over; the run names how many. A link must lead to a file in one of the folders.
+    ``.jsonl .ndjson .json`` objects, one a line, over several lines or in an array; ``.parquet .pq``;
+    ``.txt .md .text`` one document a file or a piece; ``.html .htm`` one document a file, markup kept. Compression
+    (gzip, zstd, bz2, xz) goes by the first bytes. In folders and globs, other suffixes, names that start with ``.`` or
+    ``_``, empty files and what is no regular file are passed over; the run names how many. A link must lead to a file
+    in one of the folders.
     """
 
     listing: ClassVar[frozenset[str]] = frozenset({"paths", "links"})
@@ -135,8 +137,11 @@ class Files(KeyedSource):
                 raise wrong_kind(shard.uri)
 
     def _read_lines(self, raw: Raw, part: dict[str, int] | None) -> Iterator[Chunk]:
-        text = text_of(raw, self.limits) if part is None else ranged(raw, start=part["start"], stop=part["stop"])
-        reader = LineReader(fields=self.fields(), limits=self.limits, uri=raw.uri, by_offset=part is not None)
+        if part is None:
+            text, unit = as_lines(text_of(raw, self.limits), raw.uri)
+        else:
+            text, unit = ranged(raw, start=part["start"], stop=part["stop"]), "offset"
+        reader = LineReader(fields=self.fields(), limits=self.limits, uri=raw.uri, unit=unit)
         yield from reader.chunks(blocks(text, line_bytes=self.limits.line_bytes))
 
     def _read_text(self, raw: Raw, separator: str | None) -> Iterator[Chunk]:
@@ -161,7 +166,7 @@ class Files(KeyedSource):
 
 def _line_ranges(file: Found, address: str) -> list[Part] | list[None]:
     with _listing.opened(address) as raw:
-        if codec_of(raw.peek(16)) != "plain" or not raw.seekable():
+        if codec_of(raw.peek(16)) != "plain" or not raw.seekable() or not is_lines(raw.peek(PIECE)):
             return [None]
         try:
             raw.seek(file.size - 1)

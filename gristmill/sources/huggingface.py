@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
+import pyarrow as pa
 from pydantic import AliasChoices, Field
 
-from gristmill.errors import InputError, alternatives
 from gristmill.settings import Location
 from gristmill.sources import _hub, _listing
 from gristmill.sources._found import counted
 from gristmill.sources._hub import MAIN, Choice
 from gristmill.sources._keyed import KeyedSource
+from gristmill.sources._parquet import check_text, steps_to
 from gristmill.sources._rows import MISSING, bad, dig, fault_of
 from gristmill.sources.base import BadDocument, Chunk, Inputs
 from gristmill.sources.files import Files
@@ -89,6 +90,7 @@ class HuggingFace(KeyedSource):
             paths=[uri],
             name=self.label,
             text_key=self.text_key,
+            text_join=self.text_join,
             id_key=self.id_key,
             source_key=self.source_key,
             columns=self.columns,
@@ -124,12 +126,8 @@ class HuggingFace(KeyedSource):
     def _read_stream(self, choice: Choice, shard: ShardRef) -> Iterator[Chunk]:
         index, row = (shard.part or {})["start"], 0
         for table in _hub.stream(choice, index):
-            if self.text_key.split(".")[0] not in table.column_names:
-                raise InputError(
-                    f"{shard.uri}: no column {self.text_key!r} (text_key); "
-                    f"{alternatives(self.text_key, table.column_names)}",
-                    "no_text_column",
-                )
+            path = steps_to(pa.struct(list(table.schema)), self.text_key)
+            check_text(table.schema, path, self.fields(), shard.uri)
             yield self._chunk(table.to_pylist(), f"{choice.split}/{index}", row)
             row += len(table)
 
@@ -137,9 +135,10 @@ class HuggingFace(KeyedSource):
         texts: list[str] = []
         ids: list[str] = []
         faults: list[BadDocument] = []
-        sides: dict[str, list[Any]] = {key: [] for key in self.fields().side_keys}
+        fields = self.fields()
+        sides: dict[str, list[Any]] = {key: [] for key in fields.side_keys}
         for number, row in enumerate(rows, first):
-            text = dig(row, self.text_key.split("."), MISSING)
+            text = fields.joined(dig(row, self.text_key, MISSING))
             if reason := fault_of(text, self.limits.document_chars):
                 raw = None if text is MISSING or text is None else str(text).encode("utf-8", "surrogatepass")
                 faults.append(bad(reason, f"row {number}", -1, raw))
@@ -147,5 +146,5 @@ class HuggingFace(KeyedSource):
             texts.append(text)
             ids.append(f"{name}:{number}")
             for key, values in sides.items():
-                values.append(dig(row, key.split(".")))
-        return Chunk(documents=self.fields().batch(texts, sides, ids), bad=faults)
+                values.append(dig(row, key))
+        return Chunk(documents=fields.batch(texts, sides, ids), bad=faults)

@@ -108,10 +108,45 @@ def test_without_columns_the_schema_is_the_plain_one(tmp_path: Path):
 
 
 def test_a_dotted_text_key_steps_into_objects(tmp_path: Path):
-    rows = [{"doc": {"text": "a", "id": 1}}, {"doc": {"id": 2}}, {"doc": "flat"}, {"doc.text": "no"}, {"doc": None}]
+    rows = [{"doc": {"text": "a", "id": 1}}, {"doc": {"id": 2}}, {"doc": "flat"}, {"doc": None}]
     found = read(Files(paths=[write_lines(tmp_path / "x.jsonl", rows)], text_key="doc.text", id_key="doc.id"))
     assert (found.texts, found.ids) == (["a"], ["1"])
-    assert found.faults == [(f"line {n}", "missing_text") for n in (2, 3, 4, 5)]
+    assert found.faults == [(f"line {n}", "missing_text") for n in (2, 3, 4)]
+
+
+def test_a_key_with_a_dot_in_its_name_comes_before_a_step_in_every_format(tmp_path: Path):
+    """Parquet read the column ``doc.text`` and JSON Lines said that no row has it, listing it."""
+    rows = [
+        {"doc.text": "exact", "doc": {"text": "inner"}, "a.id": None, "a": {"id": "inner"}},
+        {"doc.text": None, "doc": {"text": "inner"}, "a.id": "2", "a": None},
+    ]
+    write_lines(tmp_path / "x.jsonl", rows)
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "y.parquet")
+    settings = {"text_key": "doc.text", "id_key": "a.id"}
+    for name in ("x.jsonl", "y.parquet"):
+        found = read(Files(paths=[str(tmp_path / name)], **settings))
+        assert (found.texts, [bad.reason for bad in found.bad]) == (["exact"], ["null_text"])
+        assert found.ids == [f"{name}:{1 if name == 'x.jsonl' else 0}"]
+    deep = [{"a": {"b.c": "1"}}, {"a.b": {"c": "2"}}, {"a": {"b": {"c": "3"}}}, {"a.b": 5, "a": {"b": {"c": "4"}}}]
+    path = write_lines(tmp_path / "deep.jsonl", deep)
+    assert read(Files(paths=[path], text_key="a.b.c")).texts == ["1", "2", "3", "4"]
+    for number, row in enumerate(deep):
+        pq.write_table(pa.Table.from_pylist([row]), tmp_path / f"deep{number}.parquet")
+    found = read(Files(paths=[str(tmp_path / "deep*.parquet")], text_key="a.b.c"))
+    assert found.texts == ["1", "2", "3", "4"]
+
+
+def test_a_text_that_is_a_list_is_one_rule_in_every_format(tmp_path: Path):
+    """Parquet made a paragraph of every word of a list of words; JSON Lines set the same rows aside."""
+    rows = [{"text": ["a", "b"]}, {"text": []}, {"text": ["c", None]}]
+    write_lines(tmp_path / "x.jsonl", rows)
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "y.parquet")
+    for name in ("x.jsonl", "y.parquet"):
+        with pytest.raises(InputError, match=r"text_join set: .* for paragraphs, \" \" for words") as caught:
+            read(Files(paths=[str(tmp_path / name)]))
+        assert caught.value.reason == "no_text_column"
+        found = read(Files(paths=[str(tmp_path / name)], text_join=" "))
+        assert (found.texts, [bad.reason for bad in found.bad]) == (["a b"], ["empty_text", "null_text"])
 
 
 @pytest.mark.parametrize(

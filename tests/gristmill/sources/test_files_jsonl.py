@@ -81,6 +81,7 @@ def by_the_standard_library(line: bytes, limits: Limits) -> str:
     """What the rules say of one line, in plain Python: the text after ``=``, a reason, or nothing for a blank line."""
     if len(line) > limits.line_bytes:
         return "line_too_long"
+    line = line.lstrip(b" \t\r").removeprefix(b"\xef\xbb\xbf")
     if not line.strip(b" \t\r"):
         return ""
     if depth(line) > limits.json_depth:

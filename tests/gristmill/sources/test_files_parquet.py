@@ -46,14 +46,14 @@ def texts_as(kind: pa.DataType) -> pa.Array:
 )
 def test_text_is_read_however_it_is_stored(tmp_path: Path, column: pa.Array):
     write(tmp_path / "x.parquet", {"text": column, "other": list(range(4))})
-    assert read(Files(paths=[str(tmp_path)])).texts == TEXTS
+    assert read(Files(paths=[str(tmp_path)], text_join="\n\n")).texts == TEXTS
 
 
 def test_lists_become_paragraphs(tmp_path: Path):
     """Some corpora store a document as its paragraphs; an empty list is an empty document, not a missing one."""
     column = pa.array([["a", "b"], [], None, ["c"], ["d", None]], pa.list_(pa.string()))
     write(tmp_path / "x.parquet", {"text": column})
-    found = read(Files(paths=[str(tmp_path)]))
+    found = read(Files(paths=[str(tmp_path)], text_join="\n\n"))
     assert (found.texts, found.ids) == (["a\n\nb", "c"], ["x.parquet:0", "x.parquet:3"])
     assert found.faults == [("row 1", "empty_text"), ("row 2", "null_text"), ("row 4", "null_text")]
 
@@ -121,6 +121,7 @@ def test_a_column_of_nulls_is_bad_rows(tmp_path: Path):
         ({"text": [1, 2]}, r"column 'text' \(text_key\) is int64; accepted: string, "),
         ({"text": pa.array([{"text": "a", "id": 1}], STRUCT)}, r"is struct<"),
         ({"text": [[1]]}, r"is list<"),
+        ({"text": [["a"]]}, r"is list<.*or a list of strings with text_join set: "),
     ],
 )
 def test_a_file_without_a_text_column_is_refused(tmp_path: Path, columns: dict[str, Any], message: str):
@@ -203,7 +204,7 @@ def encoded(path: Path, columns: dict[str, Any], **options: Any) -> Files:
     table = pa.table(columns)
     with pq.ParquetWriter(path, table.schema, dictionary_pagesize_limit=1 << 30, **options) as writer:
         writer.write_table(table)
-    return Files(paths=[str(path)], id_key="id")
+    return Files(paths=[str(path)], id_key="id", text_join="\n\n")
 
 
 LONG = "word " * 4000
@@ -290,7 +291,7 @@ def broken(values: list[bytes]) -> pa.Array:
 def test_one_value_that_is_not_utf8_is_one_bad_row(tmp_path: Path, column: pa.Array):
     """It refused the whole file."""
     write(tmp_path / "x.parquet", {"text": column})
-    found = read(Files(paths=[str(tmp_path)]))
+    found = read(Files(paths=[str(tmp_path)], text_join=" "))
     assert (found.texts, found.faults) == (["good"], [("row 0", "invalid_utf8")])
 
 
