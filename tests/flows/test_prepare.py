@@ -19,6 +19,9 @@ from gristmill import serial
 from gristmill.config import PrepareConfig
 from gristmill.errors import InputError, WorkerLost
 from gristmill.manifest import read_manifest
+from gristmill.reporting.summary import summary
+from gristmill.reporting.tables import escaped
+from tasks.artifacts import SUM_DIGITS
 
 SHARDS = 4
 STAGES_PER_SHARD = ("ingest", "fetch", "clean", "sign", "tokenize")
@@ -142,7 +145,7 @@ def test_artifacts_show_every_file_and_every_shard(run: Run) -> None:
     shards = json.loads(artifacts["input-report"])
     assert [(row["documents"], row["kept"]) for row in shards] == [(42, 41), (42, 40), (42, 40), (42, 40)]
     assert shards[1]["dropped"] == "blank 1, duplicate_exact 1"
-    assert artifacts["corpus-report"] == (Path(run.config.destination) / "report" / "summary.md").read_text()
+    assert artifacts["corpus-report"] == summary(manifest, SUM_DIGITS)
     assert artifacts["progress"] == 100.0
 
 
@@ -150,7 +153,9 @@ def test_artifacts_tell_rules_copies_and_time(run: Run) -> None:
     """Time differs between runs, so no published file has it; whoever asks finds it on the server."""
     manifest = read_manifest(Path(run.config.destination))
     artifacts = run.artifacts()
-    assert [row["rule"] for row in json.loads(artifacts["ledger-report"])] == [rule.rule for rule in manifest.rules]
+    lost = json.loads((Path(run.config.destination) / "report" / "ledger.json").read_bytes())
+    assert json.loads(artifacts["ledger-report"]) == escaped(lost)
+    assert {row["reason"] for row in lost} >= set(manifest.dropped)
     assert [row["rule"] for row in json.loads(artifacts["health-report"])] == [rule.rule for rule in manifest.rules]
     assert [row["source"] for row in json.loads(artifacts["source-report"])] == ["web"]
     assert "| dedup | exact | duplicate_exact | 3 |" in artifacts["duplicates-report"]
