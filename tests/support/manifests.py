@@ -76,7 +76,7 @@ def manifest(**changes: Any) -> Manifest:
         generations=[
             Generation(
                 number=1, code_version="0", config_fingerprint="f" * 32, shards=1, documents=3, tokens=99, removed=[],
-                tombstones="",
+                decided="", tombstones="",
             )
         ],
         code_version="0",

@@ -63,7 +63,7 @@ def published(
     made = [
         Generation(
             number=number + 1, code_version="0", config_fingerprint="f", shards=1, documents=1, tokens=1, removed=[],
-            tombstones="tombstones/removed.json" if removed and number + 1 == len(generations) else "",
+            decided="", tombstones="tombstones/removed.json" if removed and number + 1 == len(generations) else "",
         )
         for number in range(len(generations))
     ]  # fmt: skip
