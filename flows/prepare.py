@@ -19,6 +19,7 @@ if __name__ == "__main__":
 from prefect import flow
 
 from gristmill.config import PrepareConfig
+from gristmill.stages.claiming import claimed
 from gristmill.stages.rehearse import rehearsed
 from tasks.dedup import drop_duplicates
 from tasks.deliver import deliver
@@ -47,11 +48,12 @@ def prepare(config: PrepareConfig = PrepareConfig()) -> dict[str, object]:  # no
         planned = plan(config)
         if not planned.shards:
             return stand(planned, config)
-        ingested = ingest(planned, config)
-        dropped = drop_duplicates(ingested, config)
-        tokenized = tokenize_shards(ingested.cleaned, dropped, config)
-        delivered = deliver(tokenized, config)
-        return publish(ingested, dropped, tokenized, delivered, config)
+        with claimed(planned, config) as claim:
+            ingested = ingest(planned, config)
+            dropped = drop_duplicates(ingested, config)
+            tokenized = tokenize_shards(ingested.cleaned, dropped, config)
+            delivered = deliver(tokenized, claim, config)
+            return publish(ingested, dropped, tokenized, delivered, claim, config)
 
 
 if __name__ == "__main__":

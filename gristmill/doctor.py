@@ -6,10 +6,11 @@ import time
 from collections import defaultdict
 from pathlib import Path
 
-from gristmill import ledger, places, s3, storage
+from gristmill import claims, ledger, places, s3, storage
+from gristmill.claims import UNFINISHED
 from gristmill.errors import ConfigError
-from gristmill.manifest import MANIFEST, listed_files, strangers
-from gristmill.stages.generations import FINISHED, UNFINISHED, claimed, latest
+from gristmill.manifest import MANIFEST, listed_bytes, strangers
+from gristmill.stages.generations import FINISHED, latest
 from gristmill.storage import Entry
 from gristmill.types import Value
 
@@ -81,15 +82,17 @@ def _half_made(uri: str, oldest: float) -> list[Finding]:
 
 def _of_output(uri: str, entries: dict[str, Entry], oldest: float) -> list[Finding]:
     place, manifest = places.at(uri), latest(uri)
-    again = "a run is at work, or was killed: run the configuration of"
+    claim = claims.found(uri)
+    owner = "the data set" if claim is None else repr(claim.dataset)
+    again = f"a run is at work, or was stopped ({claim}): run the configuration of {owner} again"
     if manifest is None:
-        return [Finding(kind="unfinished", uri=place.uri, remedy=f"{again} {claimed(uri)!r} again")]
+        return [Finding(kind="unfinished", uri=place.uri, remedy=again)]
     found = [
         Finding(kind="missing", uri=place.where(name), remedy="run its configuration again")
-        for name in sorted(listed_files(manifest) - entries.keys())
+        for name in sorted(listed_bytes(manifest) - entries.keys())
     ]
-    if UNFINISHED in entries:  # files without a manifest may be those of the run
-        return [*found, Finding(kind="unfinished", uri=place.uri, remedy=f"{again} {manifest.dataset!r} again")]
+    if claim is not None:  # files without a manifest may be those of the run
+        return [*found, Finding(kind="unfinished", uri=place.uri, remedy=again)]
     if MANIFEST not in entries or place.read(MANIFEST) != place.read(place.names(FINISHED)[-1]):
         remedy = f"{MANIFEST} does not speak of the last generation: run its configuration again"
         found.append(Finding(kind="unfinished", uri=place.uri, remedy=remedy))

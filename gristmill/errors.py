@@ -4,6 +4,7 @@ GristmillError
     ConfigError          the request cannot be carried out as written; never retried
         NoSpaceError     it does not fit on the disk
         OccupiedError    something else is where a file should go
+        BusyError        another run has the output
     InputError           the data is wrong; never retried
     VerificationError    published bytes are not what was recorded about them; never retried
     StorageError         the surroundings failed (disk, network); retried
@@ -49,6 +50,10 @@ class NoSpaceError(ConfigError):
 
 class OccupiedError(ConfigError):
     """A file of other bytes has the name of one to publish."""
+
+
+class BusyError(ConfigError):
+    """Another run is at work on the output, or has taken it over."""
 
 
 class InputError(GristmillError):

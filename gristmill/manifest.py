@@ -71,13 +71,14 @@ def decoded(data: bytes, path: str) -> Manifest:
     return manifest
 
 
-def listed_files(manifest: Manifest) -> set[str]:
-    """Paths of all published files."""
-    return {file.path for file in manifest.files} | {file.path for file in manifest.attachments}
+def listed_bytes(manifest: Manifest) -> dict[str, int]:
+    """The size of every published file, by its path."""
+    tokens = {file.path: file.bytes for file in manifest.files}
+    return tokens | {file.path: file.bytes for file in manifest.attachments}
 
 
 def strangers(output: str, manifest: Manifest) -> list[str]:
     """Files in the folders of a data set that its manifest does not list: a trainer's glob would pick them up."""
-    listed, place = listed_files(manifest), places.at(output)
+    listed, place = listed_bytes(manifest), places.at(output)
     folders = sorted({path.partition("/")[0] for path in listed})
     return [name for folder in folders for name in place.names(folder) if name not in listed]

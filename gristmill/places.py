@@ -53,6 +53,12 @@ class Place(Protocol):
     def publish(self, name: str, parts: list[Path], prefix: bytes = b"") -> Artifact:
         """Join ``prefix`` and ``parts`` into a new file, all or nothing; see ``publishing.publish``."""
 
+    def version(self, name: str) -> str:
+        """Of a file in a store, to be given to ``replace``; empty on a disk, and where there is none."""
+
+    def replace(self, name: str, version: str, parts: list[Path], prefix: bytes = b"") -> Artifact:
+        """``publish`` in the place of a file; in a store, only while it has this version."""
+
     def swap(self, name: str, data: bytes, before: bytes | None) -> None:
         """Replace the small file that holds ``before`` (``None``: that is not there) by ``data``, all or nothing.
 
@@ -181,6 +187,12 @@ class _Folder:
     def publish(self, name: str, parts: list[Path], prefix: bytes = b"") -> Artifact:
         return publishing.publish(parts, self._root / name, prefix)
 
+    def version(self, name: str) -> str:
+        return ""
+
+    def replace(self, name: str, version: str, parts: list[Path], prefix: bytes = b"") -> Artifact:
+        return publishing.replace(parts, self._root / name, prefix)
+
     def swap(self, name: str, data: bytes, before: bytes | None) -> None:
         storage.swap(self._root / name, data, before)
 
@@ -269,11 +281,21 @@ class _Bucket:
             yield path
 
     def publish(self, name: str, parts: list[Path], prefix: bytes = b"") -> Artifact:
+        return self._put(name, parts, prefix, None)
+
+    def version(self, name: str) -> str:
+        found = s3.stat(self.where(name))
+        return "" if found is None else found.etag
+
+    def replace(self, name: str, version: str, parts: list[Path], prefix: bytes = b"") -> Artifact:
+        return self._put(name, parts, prefix, version or None)
+
+    def _put(self, name: str, parts: list[Path], prefix: bytes, replaced: str | None) -> Artifact:
         storage.make_folder(spool())
         with tempfile.TemporaryDirectory(prefix=storage.temporary("publish-"), dir=spool()) as folder:
             path = Path(folder) / Path(name).name
             built = publishing.publish(parts, path, prefix)
-            stored = s3.put_new(path, self.where(name), built.sha256)
+            stored = s3.put_new(path, self.where(name), built.sha256, replaced=replaced)
         return Artifact(uri=self.where(name), sha256=built.sha256, nbytes=built.nbytes, etag=stored.etag)
 
     def swap(self, name: str, data: bytes, before: bytes | None) -> None:

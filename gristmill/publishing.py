@@ -1,8 +1,8 @@
-"""Files that come to an output: joined, synced, read back, and named only where no file is."""
+"""Files that come to an output: joined, synced, read back, and given their name in one step."""
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -19,6 +19,15 @@ def publish(parts: list[Path], target: Path, prefix: bytes = b"") -> Artifact:
     Never replaces a file: a target that holds the same bytes is left alone, so a repeated publish is harmless. Raises
     ``OccupiedError`` when it holds others, ``StorageError`` when the disk gives back something else than was written.
     """
+    return _put(parts, target, prefix, _name)
+
+
+def replace(parts: list[Path], target: Path, prefix: bytes = b"") -> Artifact:
+    """The same in the place of the file that is there."""
+    return _put(parts, target, prefix, lambda made, target, _: made.replace(target))
+
+
+def _put(parts: list[Path], target: Path, prefix: bytes, name: Callable[[Path, Path, str], object]) -> Artifact:
     storage.make_folder(target.parent)
     made = target.with_name(storage.temporary(target.name))
     with storage.translated(target):
@@ -30,7 +39,8 @@ def publish(parts: list[Path], target: Path, prefix: bytes = b"") -> Artifact:
             if found != given.result():
                 raise StorageError(f"{target}: read back with sha256 {found}, wrote {given.result()}")
             artifact = Artifact(uri=str(target), sha256=found, nbytes=made.stat().st_size)
-            _name(made, target, found)
+            name(made, target, found)
+            storage.sync_folder(target.parent)
         finally:
             made.unlink(missing_ok=True)
     return artifact
@@ -66,5 +76,3 @@ def _name(made: Path, target: Path, sha256: str) -> None:
             raise OccupiedError(
                 f"{target} exists with other bytes; choose another --output, or remove that data set"
             ) from None
-    made.unlink()
-    storage.sync_folder(target.parent)

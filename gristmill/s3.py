@@ -13,6 +13,7 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
+from email.utils import parsedate_to_datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -68,6 +69,16 @@ def stat(uri: str) -> Stored | None:
     bucket, key = parts_of(uri)
     head, _ = _answer(uri, lambda: client().head_object(Bucket=bucket, Key=key), 404)
     return None if head is None else _stored(head)
+
+
+def age(uri: str) -> float:
+    """Seconds since the object was put, by the server's clock; 0 where there is none."""
+    bucket, key = parts_of(uri)
+    head, _ = _answer(uri, lambda: client().head_object(Bucket=bucket, Key=key), 404)
+    if head is None:
+        return 0.0
+    now = parsedate_to_datetime(head["ResponseMetadata"]["HTTPHeaders"]["date"])
+    return float((now - head["LastModified"]).total_seconds())
 
 
 def blocks(uri: str, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
@@ -126,10 +137,18 @@ def download(uri: str, target: Path, *, nbytes: int, sha256: str) -> None:
             raise _mismatch(uri, made.nbytes, made.sha256, nbytes, sha256)
 
 
-def put_new(source: Path | bytes, uri: str, sha256: str, *, single_bytes: int = SINGLE_PUT_BYTES) -> Stored:
+def put_new(
+    source: Path | bytes,
+    uri: str,
+    sha256: str,
+    *,
+    single_bytes: int = SINGLE_PUT_BYTES,
+    replaced: str | None = None,
+) -> Stored:
     """Make an object of a file or of bytes with this sha256 in one conditional step, and read it back.
 
-    Never replaces an object: one that holds the same bytes is left alone, so a repeated call is harmless. Raises
+    Replaces no object but the one whose ETag is ``replaced``. One that holds the same bytes is left alone, so a
+    repeated call is harmless. Raises
     ``ConfigError`` when it holds others, ``StorageError`` when the store has something else than was sent. Above
     ``single_bytes`` the bytes go in parts, which become an object in one conditional step as well.
     """
@@ -138,7 +157,8 @@ def put_new(source: Path | bytes, uri: str, sha256: str, *, single_bytes: int = 
         nbytes = body.seek(0, io.SEEK_END)
         body.seek(0)
         send = _send_whole if nbytes <= single_bytes else _send_parts
-        _, refusal = _answer(uri, lambda: send(body, bucket, key, sha256), *_SETTLED)
+        condition = {"IfNoneMatch": "*"} if replaced is None else {"IfMatch": replaced}
+        _, refusal = _answer(uri, lambda: send(body, bucket, key, sha256, condition), *_SETTLED)
     if refusal is not None and stat(uri) is None:
         raise StorageError(f"{uri}: was not stored ({code_of(refusal)}); another run may be at it")
     found, stored = _content(uri, sha256)
@@ -206,14 +226,12 @@ def abort(upload: Upload) -> None:
     _answer(upload.uri, lambda: client().abort_multipart_upload(Bucket=bucket, Key=key, UploadId=upload.id), 404)
 
 
-def _send_whole(body: BinaryIO, bucket: str, key: str, sha256: str) -> None:
+def _send_whole(body: BinaryIO, bucket: str, key: str, sha256: str, condition: dict[str, str]) -> None:
     place = {"Bucket": bucket, "Key": key}
-    client().put_object(
-        **place, Body=body, IfNoneMatch="*", ChecksumSHA256=_encoded(sha256), Metadata={"sha256": sha256}
-    )
+    client().put_object(**place, **condition, Body=body, ChecksumSHA256=_encoded(sha256), Metadata={"sha256": sha256})
 
 
-def _send_parts(body: BinaryIO, bucket: str, key: str, sha256: str) -> None:
+def _send_parts(body: BinaryIO, bucket: str, key: str, sha256: str, condition: dict[str, str]) -> None:
     place = {"Bucket": bucket, "Key": key}
     place["UploadId"] = client().create_multipart_upload(
         **place, ChecksumAlgorithm="SHA256", Metadata={"sha256": sha256}
@@ -228,7 +246,7 @@ def _send_parts(body: BinaryIO, bucket: str, key: str, sha256: str) -> None:
             parts.append({**part, "ETag": answer["ETag"]})
         if sent.hexdigest() != sha256:  # nobody but us compares the whole
             raise StorageError(f"s3://{bucket}/{key}: the file to send has sha256 {sent.hexdigest()}, not {sha256}")
-        client().complete_multipart_upload(**place, MultipartUpload={"Parts": parts}, IfNoneMatch="*")
+        client().complete_multipart_upload(**place, **condition, MultipartUpload={"Parts": parts})
     except BaseException:
         with suppress(*failures()):  # what cannot be removed now is listed by ``uploads``
             client().abort_multipart_upload(**place)

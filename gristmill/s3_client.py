@@ -49,6 +49,13 @@ class S3Settings(Settings):
         description="By what a rerun knows that an object of the work area is as it was put: its size and ETag, or its "
         "bytes, read again.",
     )
+    lease_seconds: float = Field(
+        60,
+        ge=1,
+        le=3600,
+        description="How long an output stays claimed by a run that was killed and no longer renews its claim; then "
+        "another run takes over.",
+    )
 
     @model_validator(mode="after")
     def _endpoint_allowed(self) -> Self:

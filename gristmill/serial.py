@@ -2,8 +2,10 @@
 
 from typing import Any
 
+from gristmill.claims import Claim
 from gristmill.config import PrepareConfig
 from gristmill.errors import InputError
+from gristmill.stages.claiming import claimed
 from gristmill.stages.clean import clean
 from gristmill.stages.decide import decide, places_to_name
 from gristmill.stages.fetch import check_quarantined, check_usable, fetch
@@ -29,7 +31,7 @@ from gristmill.stages.texts import texts
 from gristmill.stages.tokenize import tokenize
 from gristmill.stages.upload import upload
 from gristmill.stages.vocabulary import obtain, vocabulary
-from gristmill.types import Layout, Manifest, ShardRef, StageReport, Value
+from gristmill.types import Layout, Manifest, Plan, ShardRef, StageReport, Value
 
 
 class Ingested(Value, frozen=True, kw_only=True):
@@ -150,6 +152,11 @@ def prepare(config: PrepareConfig) -> Manifest:
     planned = plan(config)
     if not planned.shards:
         return stand(planned, config)
+    with claimed(planned, config) as claim:
+        return _made(planned, claim, config)
+
+
+def _made(planned: Plan, claim: Claim, config: PrepareConfig) -> Manifest:
     done = ingest(planned.shards, earlier(planned.generation, config), config)
     named = [name(place, done.decided, done.known, config) for place in places_to_name(done.decided)]
     tokenizer = vocabulary(planned.generation, done.pieces, done.settled, config)
@@ -162,11 +169,12 @@ def prepare(config: PrepareConfig) -> Manifest:
     laid = layout(planned.generation, tokenized, spelled, arranged, mixed, config)
     pieces = packed(laid, tokenized, spelled, tokenizer, mixed, config)
     uploaded = [
-        upload(planned.generation, file, [pieces[number] for number in file.pieces], tokenizer, config)
+        upload(planned.generation, file, [pieces[number] for number in file.pieces], tokenizer, claim, config)
         for file in laid.files
     ]
     return publish(
         Results(
+            claim=claim,
             generation=planned.generation,
             shards=done.shards,
             removed=planned.removed,

@@ -4,6 +4,7 @@ from threading import Lock
 
 from prefect import task
 
+from gristmill.claims import Claim
 from gristmill.config import PrepareConfig
 from gristmill.stages.layout import layout
 from gristmill.types import Layout, Piece, PlannedFile, StageReport, Value
@@ -56,7 +57,7 @@ def pack_call(piece: Piece, tokenized: Tokenized, config: PrepareConfig) -> Call
 
 @task(name="deliver", task_run_name="deliver-piece-{piece.index:05d}", **{**OPTIONS, "retries": 0})
 def deliver_piece(
-    piece: Piece, packing: Packing, tokenized: Tokenized, config: PrepareConfig
+    piece: Piece, packing: Packing, tokenized: Tokenized, claim: Claim, config: PrepareConfig
 ) -> dict[str, StageReport]:
     """Pack one piece; after the last one of a file, upload it. Both are task runs of their own with their own
     retries."""
@@ -72,11 +73,12 @@ def deliver_piece(
         file=file,
         packed=packing.pieces(file),
         tokenizer=tokenized.tokenizer,
+        claim=claim,
     )
     return {"packed": packed, "uploaded": uploaded}
 
 
-def deliver(tokenized: Tokenized, config: PrepareConfig) -> Delivered:
+def deliver(tokenized: Tokenized, claim: Claim, config: PrepareConfig) -> Delivered:
     """All counts are known: lay out every output file, then fan out over the pieces."""
     planned = layout(
         tokenized.generation, tokenized.shards, tokenized.texts, tokenized.arranged, tokenized.mixed, config
@@ -84,24 +86,24 @@ def deliver(tokenized: Tokenized, config: PrepareConfig) -> Delivered:
     watch.board.begin("pack", len(planned.pieces))
     watch.board.begin("upload", len(planned.files))
     way = deliver_in_turn if is_batched(len(planned.pieces), config) else deliver_as_packed
-    pieces, uploaded = way(planned, tokenized, config)
+    pieces, uploaded = way(planned, tokenized, claim, config)
     return Delivered(layout=planned, pieces=pieces, uploaded=sorted(uploaded, key=lambda report: report.shard))
 
 
 def deliver_as_packed(
-    planned: Layout, tokenized: Tokenized, config: PrepareConfig
+    planned: Layout, tokenized: Tokenized, claim: Claim, config: PrepareConfig
 ) -> tuple[list[StageReport], list[StageReport]]:
     """The packed pieces and the uploaded files; a file is uploaded while others are packed."""
-    common = {"packing": Packing(planned), "tokenized": tokenized, "config": config}
+    common = {"packing": Packing(planned), "tokenized": tokenized, "claim": claim, "config": config}
     done = all_done(deliver_piece, [{"piece": piece, **common} for piece in planned.pieces], config)
     return [reports["packed"] for reports in done], [reports["uploaded"] for reports in done if "uploaded" in reports]
 
 
 def deliver_in_turn(
-    planned: Layout, tokenized: Tokenized, config: PrepareConfig
+    planned: Layout, tokenized: Tokenized, claim: Claim, config: PrepareConfig
 ) -> tuple[list[StageReport], list[StageReport]]:
     """The same in batches, which may be on other machines: all pieces, then all files."""
-    common = {"tokenizer": tokenized.tokenizer, "config": config}
+    common = {"tokenizer": tokenized.tokenizer, "claim": claim, "config": config}
     packed = all_done(pack, [pack_call(piece, tokenized, config) for piece in planned.pieces], config)
     files = [
         {

@@ -5,6 +5,7 @@ from prefect import task
 from prefect.logging import get_run_logger
 
 from gristmill import places
+from gristmill.claims import Claim
 from gristmill.config import PrepareConfig
 from gristmill.manifest import MANIFEST
 from gristmill.reporting.rehearsal import page
@@ -27,11 +28,13 @@ def publish(
     dropped: Deduplicated,
     tokenized: Tokenized,
     delivered: Delivered,
+    claim: Claim,
     config: PrepareConfig,
 ) -> dict[str, object]:
     """Check that everything adds up, write the manifest, record the artifacts; returns where the data set is."""
     tag("publish")
     results = Results(
+        claim=claim,
         generation=ingested.plan.generation,
         shards=ingested.plan.shards,
         removed=ingested.plan.removed,

@@ -2,6 +2,7 @@
 
 from prefect import task
 
+from gristmill.claims import Claim
 from gristmill.config import PrepareConfig
 from gristmill.stages import upload as stage
 from gristmill.types import PlannedFile, StageReport
@@ -10,7 +11,7 @@ from tasks.run import OPTIONS, Reports, in_worker
 
 @task(name="upload", task_run_name="upload-{file.format}-{file.index:05d}", **OPTIONS)
 def upload(
-    generation: int, file: PlannedFile, packed: Reports, tokenizer: StageReport, config: PrepareConfig
+    generation: int, file: PlannedFile, packed: Reports, tokenizer: StageReport, claim: Claim, config: PrepareConfig
 ) -> StageReport:
     """One output file, recounted from its published bytes."""
     return in_worker(
@@ -22,4 +23,5 @@ def upload(
         file=file,
         packed=packed.reports,
         tokenizer=tokenizer,
+        claim=claim,
     )

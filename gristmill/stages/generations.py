@@ -5,23 +5,17 @@ copy of the latest one, moved on by compare-and-swap. Published files of earlier
 """
 
 from itertools import pairwise
-from pathlib import Path
 
 import msgspec
 
-from gristmill import ledger, places
+from gristmill import claims, ledger, places
 from gristmill.config import PrepareConfig
-from gristmill.errors import ConfigError, OccupiedError, StorageError, VerificationError
-from gristmill.manifest import MANIFEST, decoded, encoded, listed_files
+from gristmill.errors import ConfigError, VerificationError
+from gristmill.manifest import MANIFEST, decoded, encoded, listed_bytes
 from gristmill.stages._contents import sha256_of
-from gristmill.types import Artifact, Manifest, ShardRef, SourceShard, StageReport, Value
+from gristmill.types import Manifest, ShardRef, SourceShard, StageReport, Value
 
 FINISHED = "manifests"
-UNFINISHED = "unfinished.json"
-"""Says whose files lie in the output before a manifest lists them: a later run may replace those, and no others."""
-
-CLAIMS = 5
-"""How often to try: the claim of another run may be there, and gone when it is looked at."""
 
 REMEDY = "published files keep their rules: choose another dataset and --output, or build it beside with --rebuild"
 
@@ -51,10 +45,6 @@ class Earlier(Value, frozen=True, kw_only=True):
     """Published files of generations whose signatures the work area no longer has."""
 
 
-class _Claim(Value, frozen=True, kw_only=True):
-    dataset: str
-
-
 def finished(number: int) -> str:
     """Where the manifest of a generation is."""
     return f"{FINISHED}/g{number:05d}.json"
@@ -67,27 +57,12 @@ def latest(output: str) -> Manifest | None:
     return decoded(place.read(names[-1]), place.where(names[-1])) if names else None
 
 
-def finish(manifest: Manifest, config: PrepareConfig) -> None:
-    """Put the manifest in place for good. Raises ``ConfigError`` when another run finished the generation with other
-    input."""
-    place = places.at(config.destination)
-    number = len(manifest.generations)
-    try:
-        place.publish(finished(number), [], encoded(manifest))
-    except OccupiedError:
-        raise ConfigError(
-            f"{config.destination}: another run finished generation {number} with other input; run again"
-        ) from None
-    point(manifest, config)
-
-
 def point(manifest: Manifest, config: PrepareConfig) -> None:
     """Make ``manifest.json`` speak of this generation, unless it speaks of a later one."""
     place = places.at(config.destination)
     before = place.read(MANIFEST) if place.has(MANIFEST) else None
     if before is None or len(decoded(before, place.where(MANIFEST)).generations) < len(manifest.generations):
         place.swap(MANIFEST, encoded(manifest), before)
-    place.remove(UNFINISHED)
 
 
 def arrivals(listed: list[ShardRef], config: PrepareConfig) -> Arrivals:
@@ -102,16 +77,18 @@ def arrivals(listed: list[ShardRef], config: PrepareConfig) -> Arrivals:
         before = latest(config.destination)  # another run may have ended meanwhile
     if before is None:
         return Arrivals(generation=1, shards=_numbered(listed, 0), removed=[])
-    _check_same(before, config)
-    known = {_place(row): row for row in before.source_shards}
-    there = {_place(shard): shard for shard in listed}
-    same = _same(there, known)
-    lost = _lost(before, config) if there.keys() == same else None
-    if lost is not None:
+    check_same(before, config)
+    known = {key_of(row): row for row in before.source_shards}
+    there = {key_of(shard): shard for shard in listed}
+    same = same_shards(there, known)
+    wrong = _wrong(before, config)
+    lost = next((file.generation for file in before.files if file.path in wrong and wrong[file.path] is None), None)
+    if lost is not None and there.keys() == same:
         again = [_again(row, same, there) for row in before.source_shards if row.generation == lost]
         return Arrivals(generation=lost, shards=again, removed=before.generations[lost - 1].removed)
+    _refuse(wrong, before, config)
     said = {index for generation in before.generations for index in generation.removed}
-    replaced = [row for row in before.source_shards if _place(row) not in same or known[_place(row)] is not row]
+    replaced = [row for row in before.source_shards if key_of(row) not in same or known[key_of(row)] is not row]
     return Arrivals(
         generation=len(before.generations) + 1,
         shards=_numbered([shard for key, shard in there.items() if key not in same], len(before.source_shards)),
@@ -123,11 +100,12 @@ def _numbered(shards: list[ShardRef], first: int) -> list[ShardRef]:
     return [msgspec.structs.replace(shard, index=first + number) for number, shard in enumerate(shards)]
 
 
-def _place(shard: ShardRef | SourceShard) -> _Key:
+def key_of(shard: ShardRef | SourceShard) -> _Key:
+    """Of a shard of this run or of an earlier one."""
     return shard.source, shard.uri, str(shard.part)
 
 
-def _same(there: dict[_Key, ShardRef], known: dict[_Key, SourceShard]) -> set[_Key]:
+def same_shards(there: dict[_Key, ShardRef], known: dict[_Key, SourceShard]) -> set[_Key]:
     """Shards with the bytes that were read before; a file on disk may have got another time of change."""
     sums = {row.uri: row.stored_sha256 for row in known.values() if row.stored_sha256}
     found = set()
@@ -139,24 +117,41 @@ def _same(there: dict[_Key, ShardRef], known: dict[_Key, SourceShard]) -> set[_K
     return found
 
 
-def _lost(before: Manifest, config: PrepareConfig) -> int | None:
-    """The first generation of which a published file is not there."""
-    place = places.at(config.destination)
-    folders = {file.path.partition("/")[0] for file in before.files}
-    there = {name for folder in folders for name in place.names(folder)}
-    return next((file.generation for file in before.files if file.path not in there), None)
+def _wrong(manifest: Manifest, config: PrepareConfig) -> dict[str, int | None]:
+    """Bytes of every file that has another size than the manifest says; None where it is missing."""
+    entries = places.at(config.destination).entries()
+    found = {name: entry.nbytes for name, entry in entries.items()}
+    return {name: found.get(name) for name, nbytes in listed_bytes(manifest).items() if found.get(name) != nbytes}
+
+
+def check_sizes(manifest: Manifest, config: PrepareConfig) -> None:
+    """Raises ``VerificationError`` unless every published file is there with the size that the manifest says."""
+    _refuse(_wrong(manifest, config), manifest, config)
+
+
+def _refuse(wrong: dict[str, int | None], manifest: Manifest, config: PrepareConfig) -> None:
+    listed = listed_bytes(manifest)
+    for name, found in wrong.items():
+        more = f" ({len(wrong) - 1:,} more files are missing or changed)" if len(wrong) > 1 else ""
+        how = "is missing" if found is None else f"has {found:,} bytes"
+        remedy = "bring it back" if found is None else "bring back what it was, or remove it"
+        raise VerificationError(
+            f"{places.at(config.destination).where(name)} {how}; the manifest lists it with {listed[name]:,}{more}; "
+            f"{remedy}, or run with the input that the data set has: its files are made again"
+        )
 
 
 def _again(row: SourceShard, same: set[_Key], there: dict[_Key, ShardRef]) -> ShardRef:
-    if _place(row) not in same:
+    if key_of(row) not in same:
         raise ConfigError(
             f"{row.uri}: changed or gone, and published files of its generation {row.generation} are missing; "
             "bring back the one or the other"
         )
-    return msgspec.structs.replace(there[_place(row)], index=row.index)
+    return msgspec.structs.replace(there[key_of(row)], index=row.index)
 
 
-def _check_same(before: Manifest, config: PrepareConfig) -> None:
+def check_same(before: Manifest, config: PrepareConfig) -> None:
+    """Raises ``ConfigError`` unless the data set is this one, made by these rules."""
     if before.dataset != config.dataset:
         raise ConfigError(f"{config.destination} holds data set {before.dataset!r}, not {config.dataset!r}; {REMEDY}")
     parts = config.parts()
@@ -170,65 +165,14 @@ def _check_same(before: Manifest, config: PrepareConfig) -> None:
 
 
 def _check_unpublished(config: PrepareConfig) -> None:
-    """Without a manifest, files may only be there from a run of this data set that was stopped or is at work: it claims
-    the output before its first file, and the manifest is there before the claim goes. So they are looked for in this
-    order."""
+    """Without a manifest, files may only be there from a run that was stopped or is at work: it claims the output
+    before its first file, and the manifest is there before the claim goes. So they are looked for in this order."""
     place = places.at(config.destination)
     found = [name for format in config.formats for name in place.names(format.kind())]
-    if found and claimed(config.destination) != config.dataset and latest(config.destination) is None:
+    if found and claims.found(config.destination) is None and latest(config.destination) is None:
         raise ConfigError(
             f"{place.where(found[0])} belongs to no finished data set; remove it, or choose another --output"
         )
-
-
-def claimed(output: str) -> str:
-    """The data set that is being made there; empty where none is."""
-    place = places.at(output)
-    for left in reversed(range(CLAIMS)):
-        try:
-            return msgspec.json.decode(place.read(UNFINISHED), type=_Claim).dataset
-        except (ConfigError, StorageError):
-            if not place.has(UNFINISHED):
-                return ""
-            if not left:  # else it may have come between the two looks: read it
-                raise
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise VerificationError(f"{place.where(UNFINISHED)}: damaged ({error}); remove it") from None
-    raise AssertionError("the last try returns or raises")
-
-
-def claim(config: PrepareConfig) -> None:
-    """Say in the output whose files come there. Raises ``ConfigError`` when another data set is being made there."""
-    place = places.at(config.destination)
-    for left in reversed(range(CLAIMS)):
-        owner = claimed(config.destination)
-        if owner == config.dataset:
-            return
-        if owner:
-            raise ConfigError(f"{place.uri}: data set {owner!r} is being made there; choose another --output")
-        try:
-            place.publish(UNFINISHED, [], msgspec.json.encode(_Claim(dataset=config.dataset)))
-            return
-        except (OccupiedError, StorageError):
-            if not left:
-                raise
-
-
-def put(name: str, parts: list[Path], prefix: bytes, config: PrepareConfig) -> Artifact:
-    """Publish a file. One of other bytes that no manifest lists is what a run with other input left, and goes.
-
-    Raises ``ConfigError`` when a finished generation has the name for another file.
-    """
-    place = places.at(config.destination)
-    claim(config)
-    try:
-        return place.publish(name, parts, prefix)
-    except OccupiedError:
-        before = latest(config.destination)
-        if before is not None and name in listed_files(before):
-            raise
-        place.remove(name)
-        return place.publish(name, parts, prefix)
 
 
 def earlier(generation: int, config: PrepareConfig) -> Earlier:

@@ -1,13 +1,17 @@
 """Write the manifest, last, after everything that it lists is in place and adds up."""
 
+from contextlib import suppress
+
 import msgspec
 
-from gristmill import ledger, places
+from gristmill import claims, ledger, places
+from gristmill.claims import Claim
 from gristmill.config import PrepareConfig
-from gristmill.errors import ConfigError, StorageError, VerificationError
-from gristmill.manifest import read_manifest, seal, strangers
+from gristmill.errors import BusyError, ConfigError, StorageError, VerificationError
+from gristmill.manifest import exists, read_manifest, seal, strangers
 from gristmill.stages.attachments import Content, attached, attachments
-from gristmill.stages.generations import finish, latest, point, put
+from gristmill.stages.claiming import claimed, finish, put
+from gristmill.stages.generations import check_sizes, latest, point
 from gristmill.stages.losses import losses
 from gristmill.stages.mix import counts_of
 from gristmill.stages.pages import pages, place_card
@@ -33,18 +37,22 @@ def publish(results: Results, config: PrepareConfig) -> Manifest:
         return _again(before, files, results, config)
     added = manifest_of(files, results, losses(results, config), config)
     manifest = added if before is None else joined(before, added)
-    _check_there(results, config)
-    return _finished(manifest, before, results.removed, attachments(results, manifest, config), config)
+    uploaded = [report.artifacts["file"] for report in results.uploaded]
+    _check_there(uploaded, config)
+    further = attachments(results, manifest, config)
+    return _finished(manifest, before, results.removed, uploaded, further, results.claim, config)
 
 
 def _finished(
     manifest: Manifest,
     before: Manifest | None,
     removed: list[int],
+    uploaded: list[Artifact],
     further: dict[str, Content],
+    claim: Claim,
     config: PrepareConfig,
 ) -> Manifest:
-    """Put the further files of a generation in place, then its manifest."""
+    """Put the further files of a generation in place, compare all of it once more, then put its manifest."""
     number = len(manifest.generations)
     if removed and config.on_removed == "tombstone":
         name = file_name("tombstones/removed.json", number)
@@ -55,8 +63,12 @@ def _finished(
     listed |= {path: attached(path, content) for path, content in further.items()}
     manifest = seal(msgspec.structs.replace(manifest, attachments=[listed[path] for path in sorted(listed)]))
     _check_alone(manifest, config)
-    _put(further, config)
-    finish(manifest, config)
+    _put(further, claim, config)
+    if places.is_remote(config.destination):  # on a disk the claim is locked, and nobody can have come meanwhile
+        _check_there(uploaded, config)
+    check_sizes(manifest, config)
+    finish(manifest, claim, config)
+    check_sizes(manifest, config)
     place_card(config)
     return manifest
 
@@ -64,14 +76,36 @@ def _finished(
 def stand(planned: Plan, config: PrepareConfig) -> Manifest:
     """Nothing has arrived: the data set as it is, its last steps taken where a kill prevented them. Where input is gone
     and tombstones are asked for, a generation of nothing else."""
-    places.at(config.destination).sweep()  # of a run that was killed while it moved the pointer
-    found = latest(config.destination)
-    assert found is not None, "a first generation always has something to do"
+    place = places.at(config.destination)
+    place.sweep()  # of a run that was killed while it moved the pointer
     if planned.removed and config.on_removed == "tombstone":
-        return _finished(joined(found, nothing(planned, found)), found, planned.removed, {}, config)
-    point(found, config)
+        with claimed(planned, config) as claim:
+            return _removed(planned, claim, config)
+    if claims.found(config.destination) is not None or not _speaks_of_last(config):
+        with suppress(BusyError), claimed(planned, config):  # else another run is at work, on the next generation
+            point(_last(config), config)
     place_card(config)
     return read_manifest(config.destination)
+
+
+def _last(config: PrepareConfig) -> Manifest:
+    found = latest(config.destination)
+    assert found is not None, "a first generation always has something to do"
+    return found
+
+
+def _speaks_of_last(config: PrepareConfig) -> bool:
+    """Whether ``manifest.json`` speaks of the last generation."""
+    return exists(config.destination) and read_manifest(config.destination) == _last(config)
+
+
+def _removed(planned: Plan, claim: Claim, config: PrepareConfig) -> Manifest:
+    """A generation of tombstones alone, unless a run of the same input was first."""
+    found = _last(config)
+    if len(found.generations) < planned.generation:
+        return _finished(joined(found, nothing(planned, found)), found, planned.removed, [], {}, claim, config)
+    point(found, config)
+    return found
 
 
 def _again(before: Manifest, files: list[PublishedFile], results: Results, config: PrepareConfig) -> Manifest:
@@ -87,18 +121,19 @@ def _again(before: Manifest, files: list[PublishedFile], results: Results, confi
     for path, content in further.items():
         if attached(path, content) != wanted[path]:
             raise ConfigError(f"{config.destination}: {path} is finished and was made from other input")
-    _put(further, config)
+    _put(further, results.claim, config)
     point(before, config)
+    check_sizes(before, config)
     place_card(config)
     return read_manifest(config.destination)
 
 
-def _put(further: dict[str, Content], config: PrepareConfig) -> None:
+def _put(further: dict[str, Content], claim: Claim, config: PrepareConfig) -> None:
     for path, content in further.items():
         if isinstance(content, bytes):
-            put(path, [], content, config)
+            put(path, [], content, claim, config)
         else:
-            put(path, content, b"", config)
+            put(path, content, b"", claim, config)
 
 
 def _entombed(manifest: Manifest, name: str) -> Manifest:
@@ -114,10 +149,9 @@ def _check_alone(manifest: Manifest, config: PrepareConfig) -> None:
         raise ConfigError(f"{where} belongs to no finished data set; remove it, or choose another --output")
 
 
-def _check_there(results: Results, config: PrepareConfig) -> None:
-    """Another run on the same output, with other input, may have replaced what this one put there."""
-    artifacts = [report.artifacts["file"] for report in results.uploaded]
-    each(_check_whole, artifacts, config.execution.worker_count())
+def _check_there(uploaded: list[Artifact], config: PrepareConfig) -> None:
+    """Something else may have replaced what this run put there."""
+    each(_check_whole, uploaded, config.execution.worker_count())
 
 
 def _check_whole(artifact: Artifact) -> None:

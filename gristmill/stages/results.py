@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 import gristmill
+from gristmill.claims import Claim
 from gristmill.config import PrepareConfig
 from gristmill.manifest import VERSION
 from gristmill.stages.mix import NOT_MIXED, REPEATED, published_pieces
@@ -31,6 +32,7 @@ class Results(Value, frozen=True, kw_only=True):
     """Every report of a run. ``cleaned`` and ``tokenized`` are of the pieces in order; ``failed`` maps the index of a
     shard that was left out to the reason."""
 
+    claim: Claim
     generation: int
     shards: list[ShardRef]
     removed: list[int]

@@ -9,13 +9,14 @@ from typing import Any
 import msgspec
 
 from gristmill import ledger, places, progress, s3_client, storage
+from gristmill.claims import Claim
 from gristmill.config import PrepareConfig
 from gristmill.errors import VerificationError
 from gristmill.formats.base import Format, Packed
 from gristmill.formats.parquet_rows import ParquetRows
 from gristmill.packing.base import RowPacking
 from gristmill.recount import BLOCK_BYTES, block_digests, recount
-from gristmill.stages.generations import put
+from gristmill.stages.claiming import put
 from gristmill.stages.label_masks import as_bytes, label_mask
 from gristmill.stages.rows import RowFile, write_rows
 from gristmill.stages.vocabulary import tokenizer_record
@@ -24,7 +25,12 @@ from gristmill.types import Artifact, Boundary, LabelMask, PlannedFile, Publishe
 
 
 def upload(
-    generation: int, file: PlannedFile, packed: list[StageReport], tokenizer: StageReport, config: PrepareConfig
+    generation: int,
+    file: PlannedFile,
+    packed: list[StageReport],
+    tokenizer: StageReport,
+    claim: Claim,
+    config: PrepareConfig,
 ) -> StageReport:
     """Publish one file and recount it from its published bytes. ``details["file"]`` is its ``PublishedFile``;
     ``details["companions"]`` maps artifacts to the names of the files that are to stand beside it;
@@ -47,7 +53,7 @@ def upload(
         rows = _rows(folder / "rows", whole, format, config)
         parts = [rows.path] if rows else format.parts(whole, folder)
         began, repeated = time.perf_counter(), s3_client.retries()
-        artifact = put(name, parts, format.header(whole), config)
+        artifact = put(name, parts, format.header(whole), claim, config)
         transfer = {
             "seconds": round(time.perf_counter() - began, 6),
             "bytes": artifact.nbytes,

@@ -23,7 +23,7 @@ def bench(job: Job, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]
 @pytest.fixture(scope="session")
 def store(job: Job, weed: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     """The same in SeaweedFS; to be used while its server is ``reached``."""
-    with reached(weed.endpoint):
+    with reached(weed.endpoint, lease_seconds=1):
         site = Store(tmp_path_factory.mktemp("store"), Bucket(weed))
         bench = Bench(job, site)
     with bench:

@@ -37,6 +37,8 @@ def test_an_undisturbed_run_is_what_the_job_asks_for(bench: Bench) -> None:
         (damage.in_published_files, 30),
         (damage.in_work_files, 3),
         (races.two_at_once, 2),
+        (races.rivals_at_once, 3),
+        (races.rivals_at_every_step, 5),
         (surroundings.variations, 1),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
@@ -58,6 +60,7 @@ def test_every_promise_holds(bench: Bench, fault: Callable[[Bench, int], Row], c
         (damage.in_published_files, 4),
         (damage.in_work_files, 1),
         (races.two_at_once, 1),
+        (races.rivals_at_every_step, 2),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )

@@ -275,21 +275,3 @@ def test_a_kill_between_manifest_and_pointer_is_mended(tmp_path: Path) -> None:
     serial.prepare(config)
     assert not half.exists()
     assert tree(Path(config.destination)) == whole
-
-
-def test_a_claim_that_comes_between_two_looks_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two files of one run are put at once: the one that finds no claim, and then finds it made, must go on."""
-    from gristmill import places
-    from gristmill.stages import generations
-
-    config = asked(tmp_path)
-    folder = type(places.at(config.destination))
-    read = folder.read
-
-    def late(*_: Any) -> bytes:
-        monkeypatch.setattr(folder, "read", read)
-        generations.claim(config)
-        raise ConfigError("no such object")
-
-    monkeypatch.setattr(folder, "read", late)
-    assert generations.claimed(config.destination) == config.dataset

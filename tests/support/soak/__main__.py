@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 
-from object_store import served
+from object_store import reached, served
 
 from soak import damage, disk, kills, lost, nights, races, signals, surroundings, unsteady
 from soak.bench import ROOT, Bench
@@ -41,6 +41,8 @@ FAULTS: list[tuple[Fault, int]] = [
     (damage.in_published_files, 800),
     (damage.in_work_files, 200),
     (races.two_at_once, 20),
+    (races.rivals_at_once, 200),
+    (races.rivals_at_every_step, 400),
     (surroundings.variations, len(surroundings.VARIATIONS)),
 ]
 STORE_FAULTS: list[tuple[Fault, int]] = [
@@ -50,6 +52,8 @@ STORE_FAULTS: list[tuple[Fault, int]] = [
     (damage.in_published_files, 100),
     (damage.in_work_files, 20),
     (races.two_at_once, 10),
+    (races.rivals_at_once, 20),
+    (races.rivals_at_every_step, 60),
 ]
 WHOLE = (disk.small_disk, lost.poison, surroundings.variations, unsteady.faults)
 """Faults of which a share would be no trial."""
@@ -135,7 +139,7 @@ def site(part: str, folder: Path) -> Iterator[Site]:
         yield Disk(folder)
         return
     (folder / "server").mkdir(parents=True)
-    with served(folder / "server") as bucket:
+    with served(folder / "server") as bucket, reached(bucket.server.endpoint, lease_seconds=1):
         yield Store(folder, bucket)
 
 

@@ -10,8 +10,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from gristmill.claims import UNFINISHED
 from gristmill.manifest import MANIFEST
-from gristmill.stages.generations import FINISHED, UNFINISHED
+from gristmill.stages.generations import FINISHED
 from soak.job import Job, texts_in
 from soak.places import Place, Site, manifest_is_last
 
@@ -26,11 +27,13 @@ def environment(**more: str) -> dict[str, str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """How a run ended: its exit status, negative where a signal ended it, and the kind and text of its error."""
+    """How a run ended: its exit status, negative where a signal ended it, the kind and text of its error, and how many
+    steps it took in its output, where it was to be stopped at one."""
 
     status: int
     kind: str
     error: str
+    steps: int
 
 
 class Runner:
@@ -49,7 +52,7 @@ class Runner:
 
     def start(self, document: dict[str, Any], way: str = "serial", **disturbed: Any) -> None:
         """Begin a run; ``soak.child`` says what can be done to it."""
-        plain = {"way": way, "seconds": None, "call": None, "limit": None, "clock": 0}
+        plain = {"way": way, "seconds": None, "call": None, "step": None, "limit": None, "clock": 0}
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps({**plain, **disturbed, "document": document}) + "\n")
         self._process.stdin.flush()
@@ -58,6 +61,19 @@ class Runner:
         """The end of the run that was started."""
         assert self._process.stdout is not None
         return Outcome(**json.loads(self._process.stdout.readline()))
+
+    def stopped(self) -> Outcome | None:
+        """Wait until the run that was started with a ``step`` gets there; its end where it does not."""
+        assert self._process.stdout is not None
+        said = json.loads(self._process.stdout.readline())
+        return None if "stopped" in said else Outcome(**said)
+
+    def go_on(self) -> Outcome:
+        """The end of the run that was stopped."""
+        assert self._process.stdin is not None
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+        return self.wait()
 
     def run(self, document: dict[str, Any], way: str = "serial", **disturbed: Any) -> Outcome:
         """Both."""

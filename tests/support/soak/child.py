@@ -6,6 +6,8 @@ A child is forked after every import, so that whatever is done to it falls into 
 - ``way``: ``serial`` or ``naive``;
 - ``seconds``: kill its process group with -9 after so long;
 - ``call``: kill it with -9 at its n-th call that opens, names, makes or removes a file;
+- ``step``: stop it with SIGSTOP at its n-th call that opens, names or removes a file of its output, or at its n-th
+  request to a store about one; ``{"stopped": true}`` says so, and it goes on at the next line that is read;
 - ``limit``: no file grows beyond so many bytes, as on a disk that is full;
 - ``clock``: seconds by which its clock is wrong, and jumps again at every look.
 
@@ -30,8 +32,9 @@ from soak import naive
 STORAGE_CALLS = {"open", "os.rename", "os.link", "os.mkdir", "os.remove", "os.rmdir", "os.listdir", "os.scandir"}
 
 
-def perform(request: dict[str, Any]) -> None:
-    """What the child does."""
+def perform(request: dict[str, Any]) -> int:
+    """What the child does; returns how many steps it took in its output, where one was asked for."""
+    taken = itertools.count()
     if request["limit"] is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (request["limit"], resource.RLIM_INFINITY))
     if request["clock"]:
@@ -45,10 +48,25 @@ def perform(request: dict[str, Any]) -> None:
                 os.kill(os.getpid(), signal.SIGKILL)
 
         sys.addaudithook(die)
+    if request["step"] is not None:
+        _stop_at(request["step"], taken, request["document"]["output"])
     if request["way"] == "naive":
         naive.prepare(request["document"])
     else:
         serial.prepare(config.parse(request["document"]))
+    return next(taken)
+
+
+def _stop_at(step: int, taken: "itertools.count[int]", output: str) -> None:
+    def stop(found: str) -> None:
+        if output.removeprefix("s3:/") in found and next(taken) == step:
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+    if output.startswith("s3://"):
+        # After it was signed: whatever the process looked at before is old when the request arrives.
+        s3_client.client().meta.events.register("before-send.s3", lambda request, **_: stop(request.url))
+    else:
+        sys.addaudithook(lambda event, given: stop(str(given[0])) if event in STORAGE_CALLS else None)
 
 
 def run(request: dict[str, Any]) -> dict[str, Any]:
@@ -58,7 +76,7 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     if child == 0:
         os.setpgid(0, 0)
         try:
-            perform(request)
+            os.write(writing, json.dumps({"steps": perform(request)}).encode())
             status = 0
         except Exception as error:  # whatever it is, the caller judges it
             os.write(writing, json.dumps({"kind": type(error).__name__, "error": str(error)}).encode())
@@ -66,14 +84,18 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
         os._exit(status)
     os.close(writing)
     deadline = None if request["seconds"] is None else time.monotonic() + request["seconds"]
-    while not os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+    while (ended := os.waitpid(child, os.WNOHANG | os.WUNTRACED))[0] == 0 or os.WIFSTOPPED(ended[1]):
+        if ended[0]:
+            print(json.dumps({"stopped": True}), flush=True)
+            sys.stdin.readline()
+            os.kill(child, signal.SIGCONT)
         if deadline is not None and time.monotonic() >= deadline:
             os.kill(child, signal.SIGKILL)
-            break
+            deadline = None
         time.sleep(0.0005)
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    status = os.waitstatus_to_exitcode(ended[1])
     with os.fdopen(reading) as said:
-        return {"status": status, "kind": "", "error": "", **json.loads(said.read() or "{}")}
+        return {"status": status, "kind": "", "error": "", "steps": 0, **json.loads(said.read() or "{}")}
 
 
 def _hurry() -> None:
