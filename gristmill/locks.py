@@ -7,6 +7,7 @@ was locked is the one at its path.
 import fcntl
 import os
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
@@ -38,8 +39,10 @@ class LockFile:
                 return False
 
     def remove(self) -> None:
-        """Take it away; for its owner."""
+        """Take it away, and its folder where nothing else is in it; for its owner."""
         self._path.unlink()
+        with suppress(OSError):
+            self._path.parent.rmdir()
 
     def close(self) -> None:
         """Unlock it, as the end of the process does."""
