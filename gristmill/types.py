@@ -137,6 +137,45 @@ class PassedOver(Value, frozen=True, kw_only=True):
     """The first few, below their folder."""
 
 
+class Estimate(Value, frozen=True, kw_only=True):
+    """What a sample of a source tells of all of it. In bytes where nothing else is said; of text, in UTF-8."""
+
+    source: str
+    shards: int
+    stored: int
+    looked_into: int
+    """Shards that the sample is from; 0 where none could be read, and the names of files are all that is known."""
+    text: int
+    rows: int
+    """Text with the ids and other columns of its documents."""
+    kept: int
+    """Text that the rules leave; copies are not looked for."""
+    rewritten: bool
+    """Whether rules change anything, so that there is a second copy of the text."""
+    documents: int
+    """That the rules keep."""
+    ids: int
+    """Of the tokenizer, in what is kept."""
+    packed: float
+    """Share of text that is left of it as lz4."""
+    signatures: int
+
+
+class Budget(Value, frozen=True, kw_only=True):
+    """About what a run needs on disk, and the least that it needs for sure."""
+
+    sources: list[Estimate]
+    work_bytes: int
+    work_least: int
+    output_bytes: int
+    output_least: int
+
+    @property
+    def text_bytes(self) -> int:
+        """Of all sources."""
+        return sum(source.text for source in self.sources)
+
+
 class Plan(Value, frozen=True, kw_only=True):
     """What a run will read, and what it needs on disk."""
 
@@ -149,10 +188,7 @@ class Plan(Value, frozen=True, kw_only=True):
     passed_over: list[PassedOver] = msgspec.field(default_factory=list)
     done: dict[str, int]
     """Per stage: input shards whose output stands already."""
-    text_bytes: int
-    """Text expected in the shards, from their sizes."""
-    work_bytes: int
-    output_bytes: int
+    budget: Budget
     work_free: int | None
     """``None`` where the place has no limit to speak of."""
     output_free: int | None

@@ -4,6 +4,7 @@ from uuid import UUID
 
 from prefect import task
 from prefect.client.orchestration import get_client
+from prefect.logging import get_run_logger
 from prefect.runtime import flow_run
 
 from gristmill import workers
@@ -20,9 +21,10 @@ def plan(config: PrepareConfig) -> Plan:
     """Every new input shard in global order; refuses a run that cannot fit on the disk or would mix data sets."""
     tag("plan")
     config.check_rules()
-    planned = stage.plan(config)
+    planned = workers.call(stage.plan, config=config)  # reads a sample, and loads the tokenizer to count ids
     name_run(f"{config.dataset}-g{planned.generation if planned.shards else planned.generation - 1}", config)
-    stage.check_space(planned, config)
+    for line in stage.check_space(planned, config):
+        get_run_logger().warning(line)
     if not planned.shards:
         workers.call(check_tokenizer, config=config)
         return planned

@@ -21,12 +21,12 @@ from gristmill.errors import ConfigError
 from gristmill.manifest import MANIFEST, exists, read_manifest
 from gristmill.reporting.card import index_name
 from gristmill.reporting.health import warnings
-from gristmill.reporting.tables import link_lines, passed_over_lines, published_rows
+from gristmill.reporting.tables import gigabytes, link_lines, passed_over_lines, published_rows
 from gristmill.reporting.terminal import Terminal
 from gristmill.stages.plan import check_space, plan
 from gristmill.stages.rehearse import rehearsed
 from gristmill.stages.vocabulary import check_tokenizer
-from gristmill.types import Manifest, Plan
+from gristmill.types import Budget, Manifest, Plan
 
 DESCRIPTION = """\
 Turn raw text into training shards with proof: fetch, clean, dedup, tokenize, pack, publish, recount.
@@ -45,6 +45,9 @@ examples:
 exit status: 0 done, 1 the run failed, 2 the request or the input has to be changed, 3 done, but input files were left
 out (on_bad_file: quarantine), 130 stopped by Ctrl-C, 143 by SIGTERM
 """
+
+ESTIMATED = ("shards", "sampled", "stored", "text", "kept", "documents", "ids")
+"""Columns of what is known of a source before a run."""
 
 LEFT_OUT = 3
 """The exit status of a run that made its data set without some input files."""
@@ -166,7 +169,8 @@ def _check(options: argparse.Namespace) -> int:
         show_plan(planned, config)
     config.check_rules()
     check_tokenizer(config)
-    check_space(planned, config)
+    for line in check_space(planned, config):
+        say(f"warning: {line}", file=sys.stderr)
     ledger.sweep(config.execution.work)
     return 0
 
@@ -213,14 +217,16 @@ def show_plan(planned: Plan, config: PrepareConfig) -> None:
     console.print(table)
     if len(planned.shards) > 20:
         console.print(f"and {len(planned.shards) - 20:,} more")
-    size = sum(shard.size for shard in planned.shards)
-    console.print(f"input     {size / 1e6:,.1f} MB, about {planned.text_bytes / 1e6:,.1f} MB of text")
-    for name, place, need, free in (
-        ("work area", config.execution.work, planned.work_bytes, planned.work_free),
-        ("output", config.destination, planned.output_bytes, planned.output_free),
+    if planned.shards:
+        console.print(_estimates(planned.budget))
+    found = planned.budget
+    for name, place, need, least, free in (
+        ("work area", config.execution.work, found.work_bytes, found.work_least, planned.work_free),
+        ("output", config.destination, found.output_bytes, found.output_least, planned.output_free),
     ):
-        left = "" if free is None else f", {free / 1e6:,.0f} MB free"
-        console.print(f"{name:9} {place}: about {need / 1e6:,.1f} MB{left}", soft_wrap=True)
+        left = "" if free is None else f", {gigabytes(free)} free"
+        about = f"about {gigabytes(need)}, {gigabytes(least)} at least"
+        console.print(f"{name:9} {place}: {about}{left}", soft_wrap=True)
     done = ", ".join(f"{stage} {count}" for stage, count in planned.done.items())
     for line in [*passed_over_lines(planned.passed_over), *link_lines(planned.shards)]:
         console.print(line, soft_wrap=True)
@@ -231,6 +237,16 @@ def show_plan(planned: Plan, config: PrepareConfig) -> None:
             if planned.shards
             else "published already: a run would change nothing"
         )
+
+
+def _estimates(budget: Budget) -> Table:
+    """What a sample of each source tells of its text and of that which its rules keep."""
+    table = Table("source", *ESTIMATED, title="estimated from a sample of each source, before dedup")
+    for part in budget.sources:
+        kept = [gigabytes(part.kept), f"{part.documents:,}", f"{part.ids:,}"] if part.looked_into else ["?"] * 3
+        counts = [f"{part.shards:,}", str(part.looked_into)]
+        table.add_row(part.source, *counts, gigabytes(part.stored), gigabytes(part.text), *kept)
+    return table
 
 
 def _show_published(made: dict[str, Any], config: PrepareConfig) -> int:

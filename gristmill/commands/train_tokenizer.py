@@ -6,7 +6,7 @@ from typing import Any
 from rich.table import Table
 
 from gristmill import ledger
-from gristmill.commands import Parser, failing_clearly
+from gristmill.commands import Parser, failing_clearly, say
 from gristmill.commands.prepare import Command, add_request, before_prefect, configured
 from gristmill.config import PrepareConfig
 from gristmill.reporting.terminal import Terminal
@@ -57,7 +57,8 @@ def _check(config: PrepareConfig) -> int:
     check_trained(config)
     planned = plan(config)
     config.check_rules()
-    check_space(planned, config)
+    for line in check_space(planned, config):
+        say(f"warning: {line}", file=sys.stderr)
     ledger.sweep(config.execution.work)
     return 0
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from gristmill.reporting.tables import Row, escape, markdown
+from gristmill.reporting.tables import Row, escape, gigabytes, markdown
 from gristmill.types import PublishedFile, Value, file_name
 
 WINDOW = 1024
@@ -229,11 +229,6 @@ def page(verdicts: Rehearsed, *more: str) -> str:
 def percent(share: float) -> str:
     """As read by people; three digits where it is small."""
     return f"{100 * share:.1f} %" if share >= 0.1 or not share else f"{100 * share:.3g} %"
-
-
-def gigabytes(nbytes: float) -> str:
-    """In decimal units that people read sizes in."""
-    return f"{nbytes / 1e9:,.2f} GB" if nbytes >= 1e8 else f"{nbytes / 1e6:,.3g} MB"
 
 
 def _ratio(part: float, whole: float, empty: float = 0) -> float:

@@ -217,3 +217,8 @@ def markdown(rows: list[Row]) -> str:
 
 def _cell(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def gigabytes(nbytes: float) -> str:
+    """In decimal units that people read sizes in."""
+    return f"{nbytes / 1e9:,.2f} GB" if nbytes >= 1e8 else f"{nbytes / 1e6:,.3g} MB"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec.structs import replace
 
 from gristmill.columns import numbers
 from gristmill.errors import InputError, alternatives
@@ -65,12 +66,14 @@ class Table:
         path = self.text_path(fields)
         sides = {key: self._path(key) for key in fields.side_keys}
         wanted = [".".join(steps) for steps in (path, *sides.values()) if steps]
-        row = sum(self._rows[: groups.start])
+        row = first = sum(self._rows[: groups.start])
+        count = max(1, sum(self._rows[groups.start : groups.stop]))
         for batch in self._batches(groups, wanted, limits):
             with self._damage():
                 given = {key: self._side(batch, key, steps, limits) for key, steps in sides.items()}
                 values = self._bytes(_column(batch, path), fields, limits)
-            yield self._chunk(values, given, row, fields, limits)
+            share = (row + len(batch) - first) / count
+            yield replace(self._chunk(values, given, row, fields, limits), share=share)
             row += len(batch)
         self._check_rows(row, sum(self._rows[: groups.stop]))
 

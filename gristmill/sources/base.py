@@ -41,6 +41,8 @@ class Chunk(Value, frozen=True, kw_only=True):
     bad: list[BadDocument]
     skipped: int = 0
     """Usable documents that were read and left out: not sampled, or past a limit."""
+    share: float = 0.0
+    """About how much of the shard was read when this one was made, up to 1; 0 where that is not known."""
 
 
 class Inputs(Value, frozen=True, kw_only=True):

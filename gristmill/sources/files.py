@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, ClassVar
 
+from msgspec.structs import replace
 from pydantic import Field, FieldSerializationInfo, field_serializer, field_validator
 
 from gristmill.addresses import REFUSED_IN_FORMS, has_user, is_chained, public, with_user_of
@@ -107,7 +108,7 @@ class Files(KeyedSource):
                 for chunk in self._chunks(raw, shard):
                     # Each time, for a reader may stop early: half of an old file and half of a new one are neither.
                     _listing.check_unchanged(shard)
-                    yield chunk
+                    yield chunk if chunk.share else replace(chunk, share=_share(raw, shard))
             except InputError:
                 _listing.check_unchanged(shard)  # damage that comes from a change is told as one
                 raise
@@ -162,6 +163,12 @@ class Files(KeyedSource):
             # The plan must not fail for one damaged file: reading the shard gives the same error, in its own task.
             return [None]
         return [None]
+
+
+def _share(raw: Raw, shard: ShardRef) -> float:
+    """How much of a shard that is read from its start on lies behind."""
+    start = 0 if shard.part is None else shard.part["start"]
+    return min(1.0, (raw.position - start) / max(1, shard.size))
 
 
 def _line_ranges(file: Found, address: str) -> list[Part] | list[None]:

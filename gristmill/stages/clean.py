@@ -66,6 +66,12 @@ def clean(shard: ShardRef, fetched: StageReport, piece: int, config: PrepareConf
     )
 
 
+def cleaned(documents: pa.RecordBatch, rules: list[Cleaner]) -> tuple[pa.RecordBatch, bool]:
+    """What the rules leave of some documents, and whether they change anything."""
+    kept = _Cascade([*rules, _Blank()]).apply(documents)
+    return kept, kept is not documents
+
+
 class _Blank(Filter):
     """Nothing but white space is left: such a document would be a lone end-of-text token."""
 

@@ -13,7 +13,8 @@ from gristmill.reporting.figures import Figures
 from gristmill.reporting.rehearsal import Findings, Rehearsed, decoded, encoded, hours, page, rehearsal_name
 from gristmill.stages._arrow import batches
 from gristmill.stages._kept import kept
-from gristmill.stages.plan import expected_text, listed
+from gristmill.stages.budget import text_of
+from gristmill.stages.plan import listed
 from gristmill.stages.results import Results
 from gristmill.stages.spans import settle
 from gristmill.types import Manifest, StageReport, file_name
@@ -32,7 +33,7 @@ def rehearsed(config: PrepareConfig) -> PrepareConfig:
     asked = config.rehearse
     if asked is None or asked.share is not None:
         return config
-    expected = expected_text(listed(config).shards, config)
+    expected = text_of(listed(config).shards, config)
     share = min(1.0, float(f"{asked.tokens * BYTES_PER_TOKEN / max(1, expected):.6g}"))
     sampled = {
         "sources": [source.thinned(share) for source in config.sources],

@@ -46,6 +46,14 @@ def check_tokenizer(config: PrepareConfig) -> None:
         )
 
 
+def copied(tokenizer: Tokenizer, folder: Path) -> Encoder:
+    """A tokenizer that is not made from the corpus, its files in ``folder``. Raises ``ConfigError`` when it cannot be
+    had."""
+    tokenizer.check()
+    tokenizer.prepare([], folder)
+    return _load(tokenizer, folder, _files(folder))
+
+
 def vocabulary(generation: int, cleaned: list[StageReport], decided: StageReport, config: PrepareConfig) -> StageReport:
     """``obtain`` a tokenizer that the formats can hold; from the second generation on that of the first.
 

@@ -67,7 +67,7 @@ def test_a_dry_run_prints_the_plan_and_writes_nothing(
         check(["config.yaml", "--dry-run"])
     shown = capsys.readouterr().out
     assert stopped.value.code == 0
-    assert all(part in shown for part in ("in/a.jsonl", "work area", "output", "MB free", "fetch 0, clean 0 of 1"))
+    assert all(part in shown for part in ("in/a.jsonl", "work area", "output", " GB free", "fetch 0, clean 0 of 1"))
     assert tree(Path()) == before
     assert sorted(path.name for path in Path().iterdir()) == ["config.yaml", "in", "tokenizer.json"]
 

@@ -45,7 +45,7 @@ def test_a_dry_run_speaks_of_the_sample(capsys: pytest.CaptureFixture[str]) -> N
     assert ended("--dry-run", "--rehearse", "2e3") == 0
     shown = capsys.readouterr().out
     assert "out/test-rehearsal-" in shown
-    assert "about 0.0 MB of text" in shown
+    assert "8.0 kB" in shown or "0.008 MB" in shown
     assert not Path("out").exists()
 
 

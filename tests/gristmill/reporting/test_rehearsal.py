@@ -13,13 +13,13 @@ from gristmill.reporting.rehearsal import (
     decoded,
     encoded,
     filled,
-    gigabytes,
     health,
     hours,
     page,
     percent,
     projections,
 )
+from gristmill.reporting.tables import gigabytes
 
 
 def findings(**changes: Any) -> Findings:

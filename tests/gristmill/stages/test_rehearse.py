@@ -11,6 +11,7 @@ from gristmill import serial
 from gristmill.config import PrepareConfig, parse
 from gristmill.errors import ConfigError
 from gristmill.reporting.rehearsal import Rehearsed, decoded
+from gristmill.stages.budget import text_of
 from gristmill.stages.plan import listed, plan
 from gristmill.stages.rehearse import rehearsed, verdicts_of
 
@@ -46,8 +47,8 @@ def asked(folder: Path, tokens: float, **settings: Any) -> PrepareConfig:
 @pytest.fixture(scope="module")
 def half(folder: Path) -> PrepareConfig:
     """A rehearsal with about half of the input, done."""
-    size = sum(shard.size for shard in listed(asked(folder, 1)))
-    config = rehearsed(asked(folder, size / 8))
+    everything = asked(folder, 1)
+    config = rehearsed(asked(folder, text_of(listed(everything).shards, everything) / 8))
     serial.prepare(config)
     return config
 
@@ -138,7 +139,7 @@ def test_limits_and_rates_shrink_alike(folder: Path) -> None:
 def test_the_disk_budget_is_that_of_the_sample(folder: Path) -> None:
     """A machine on which the whole corpus does not fit is the one to rehearse on."""
     config = rehearsed(asked(folder, 1e3))
-    assert 3900 < plan(config).text_bytes <= 4000
+    assert 3900 < plan(config).budget.text_bytes <= 4000
 
 
 def test_every_figure_has_a_row_with_its_verdict(half: PrepareConfig) -> None:

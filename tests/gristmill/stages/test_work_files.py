@@ -50,9 +50,12 @@ def test_what_is_done_stands_in_either_form(tmp_path: Path) -> None:
 def test_a_disk_that_is_too_small_is_told_what_would_fit(tmp_path: Path) -> None:
     """A run of hours must not end with a full disk where half of the space would have done."""
     large, small = (plan(kept_as(tmp_path, form, cleaning=RULES)) for form in ("plain", "lz4"))
-    assert small.work_bytes < large.work_bytes
+    assert small.budget.work_bytes < large.budget.work_bytes
     config = kept_as(tmp_path, "plain", cleaning=RULES)
-    short = msgspec.structs.replace(large, work_free=small.work_bytes)
+    short = msgspec.structs.replace(large, work_free=small.budget.work_bytes)
+    (warning,) = check_space(short, config)
+    assert "--work or set execution.work_files: lz4" in warning
     with pytest.raises(NoSpaceError, match=r"--work or set execution\.work_files: lz4"):
-        check_space(short, config)
-    assert plan(kept_as(tmp_path, "plain")).work_bytes < large.work_bytes  # one copy where no rule changes anything
+        check_space(msgspec.structs.replace(large, work_free=large.budget.work_least - 1), config)
+    unchanged = plan(kept_as(tmp_path, "plain"))  # one copy where no rule changes anything
+    assert unchanged.budget.work_bytes < large.budget.work_bytes
