@@ -20,13 +20,13 @@ from gristmill.manifest import read_manifest
 from gristmill.places import Place
 from gristmill.sources.base import Source
 from gristmill.stages._special import SPECIAL_ID, SpecialIds
-from gristmill.stages.clean import NOT_BLANK
 from gristmill.stages.decide import CONTAMINATED
 from gristmill.stages.mix import NOT_MIXED
 from gristmill.stages.name import REPORTED, TRIMMED
 from gristmill.stages.occurrences import occurrences
 from gristmill.stages.recall import published_encoder, recalled_text
 from gristmill.types import Manifest, ShardRef, Value
+from gristmill.whitespace import is_blank
 
 
 class Step(Value, frozen=True, kw_only=True):
@@ -150,7 +150,7 @@ class _Tracer:
             steps.append(step)
             if step.reason:
                 return document, steps
-        if not pc.match_substring_regex(document.column("text"), NOT_BLANK)[0].as_py():
+        if is_blank(document.column("text")[0].as_py()):
             size = steps[-1].characters_after if steps else len(document.column("text")[0].as_py())
             steps.append(Step(rule="blank", characters_before=size, characters_after=size, reason="blank"))
         return document, steps

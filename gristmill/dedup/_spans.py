@@ -8,6 +8,7 @@ import numpy.typing as npt
 import xxhash
 
 from gristmill.dedup.base import Spans
+from gristmill.whitespace import unix_lines
 
 Ints = npt.NDArray[np.int64]
 BLANKS = b" \t\n\v\f\r"
@@ -34,7 +35,7 @@ def parts(data: bytes, offsets: Ints, end: Pattern[bytes]) -> tuple[Ints, Ints, 
 def spans(data: bytes, offsets: Ints, document: Ints, start: Ints, stop: Ints, inner: Ints, min_bytes: int) -> Spans:
     """``Spans`` of batch positions; ``data[start:inner]``, stripped of outer white space, is what is hashed, and
     shorter ones than ``min_bytes`` are left out."""
-    texts = [data[a:b].strip(BLANKS) for a, b in zip(start.tolist(), inner.tolist(), strict=True)]
+    texts = [unix_lines(data[a:b]).strip(BLANKS) for a, b in zip(start.tolist(), inner.tolist(), strict=True)]
     kept = np.array([len(text) >= min_bytes for text in texts], bool)
     digests = b"".join([xxhash.xxh3_128_digest(text) for text in texts if len(text) >= min_bytes])
     first = offsets[document[kept]]

@@ -1,6 +1,6 @@
 """Paragraphs that stand in an earlier place already."""
 
-import re
+from typing import ClassVar
 
 import pyarrow as pa
 from pydantic import Field
@@ -8,11 +8,15 @@ from pydantic import Field
 from gristmill.columns import utf8
 from gristmill.dedup import _spans
 from gristmill.dedup.base import SpanDedup, Spans
+from gristmill.whitespace import separator
 
 
 class Paragraph(SpanDedup):
     """Removes every paragraph that was seen before, in this document or an earlier one. Paragraphs are what stands
-    between two ``separator``; they are equal when their UTF-8 bytes are, outer white space aside."""
+    between two ``separator``; they are equal when their UTF-8 bytes are, outer white space and kinds of line ends
+    aside."""
+
+    version: ClassVar[int] = 2
 
     separator: str = Field("\n\n", min_length=1, description="What ends a paragraph; one line feed for lines.")
     min_bytes: int = Field(100, ge=1, description="Shorter paragraphs are left alone; bytes of UTF-8.")
@@ -20,5 +24,4 @@ class Paragraph(SpanDedup):
     def spans(self, texts: pa.StringArray) -> Spans:
         offsets, view = utf8(texts)
         data = bytes(view)
-        end = re.compile(re.escape(self.separator.encode()))
-        return _spans.spans(data, offsets, *_spans.parts(data, offsets, end), self.min_bytes)
+        return _spans.spans(data, offsets, *_spans.parts(data, offsets, separator(self.separator)), self.min_bytes)

@@ -25,16 +25,16 @@ def _one_of(marks: list[bytes]) -> bytes:
 def _pattern() -> bytes:
     spaced, closer = _one_of([mark.encode() for mark in SPACED]), _one_of([mark.encode() for mark in CLOSERS])
     others = [mark.encode() for mark in ENDS if mark not in SPACED]
-    blank, wide = rb"[ \t\n]", _one_of(others)
+    blank, wide = rb"[ \t\r\n]", _one_of(others)
     # The search skips ahead to the bytes in front: twice as fast.
-    front = re.escape(b"".join(sorted({b"\n", *(mark.encode()[:1] for mark in ENDS)})))
-    ends = (spaced, closer, b"*", blank, b"+|\n", blank, b"*|(?:", wide, closer, b"*", blank, b"*)+")
+    front = re.escape(b"".join(sorted({b"\n", b"\r", *(mark.encode()[:1] for mark in ENDS)})))
+    ends = (spaced, closer, b"*", blank, b"+|[\r\n]", blank, b"*|(?:", wide, closer, b"*", blank, b"*)+")
     return b"(?=[" + front + b"])(?:" + b"".join(ends) + b")"
 
 
 END = re.compile(_pattern())
 """A sentence ends at a mark of any script, closing quotes and brackets after it: one of Latin text where white space
-follows, the others anywhere. A line feed ends one too. White space that follows belongs to it, or a blank line would
+follows, the others anywhere. A line end ends one too. White space that follows belongs to it, or a blank line would
 count as a sentence, and so do further marks."""
 
 

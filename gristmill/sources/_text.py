@@ -1,11 +1,14 @@
 """Documents of plain text: a whole file, or the pieces between separators."""
 
 from collections.abc import Iterator
+from itertools import chain
+from re import Pattern
 
+from gristmill import whitespace
 from gristmill.sources._limits import Limits
 from gristmill.sources._names import base_name
 from gristmill.sources._rows import BAD_PER_CHUNK, CHUNK_BYTES, Fields, bad, fault_of
-from gristmill.sources._streams import Text
+from gristmill.sources._streams import UTF8_MARK, Text
 from gristmill.sources.base import BadDocument, Chunk
 from gristmill.types import Value
 
@@ -20,28 +23,36 @@ class Passage(Value, frozen=True, kw_only=True):
     """Number of the line it starts in, from 1."""
 
 
-def passages(text: Text, *, separator: bytes, most: int) -> Iterator[Passage]:
-    """What stands between separators, found from the left; an empty separator never occurs.
+def passages(text: Text, *, between: Pattern[bytes] | None, longest: int = 0, most: int) -> Iterator[Passage]:
+    """What stands ``between`` separators of at most ``longest`` bytes, found from the left; all of it where there are
+    none.
 
     Of a passage longer than ``most`` bytes only the first ``most + 1`` are kept, so memory is bounded.
     """
     buffer, head = bytearray(), b""
     offset, line, lost, lost_lines = text.start, 1, 0, 0
-    for piece in text.pieces:
-        seen = max(len(buffer) - len(separator) + 1, 0)
+    for piece in chain(text.pieces, [b""]):
+        seen = max(len(buffer) - longest, 0)
         buffer += piece
-        while separator and (end := buffer.find(separator, seen)) >= 0:
-            yield Passage(data=head or bytes(buffer[:end]), offset=offset, line=line)
-            stop = end + len(separator)
-            offset, line = offset + lost + stop, line + lost_lines + buffer.count(b"\n", 0, stop)
+        while between and (found := between.search(buffer, seen)):
+            if piece and found.end() == len(buffer):
+                break  # a carriage return whose line feed may follow
+            yield Passage(data=head or bytes(buffer[: found.start()]), offset=offset, line=line)
+            stop = found.end()
+            offset, line = offset + lost + stop, line + lost_lines + _lines(buffer[:stop])
             del buffer[:stop]
             head, seen, lost, lost_lines = b"", 0, 0, 0
-        if len(buffer) > most + len(separator):
+        if len(buffer) > most + longest + 1:
             head = head or bytes(buffer[: most + 1])
-            excess = len(buffer) - len(separator)
-            lost, lost_lines = lost + excess, lost_lines + buffer.count(b"\n", 0, excess)
+            excess = len(buffer) - longest - 1
+            excess -= buffer[excess - 1 : excess + 1] == b"\r\n"
+            lost, lost_lines = lost + excess, lost_lines + _lines(buffer[:excess])
             del buffer[:excess]
     yield Passage(data=head or bytes(buffer), offset=offset, line=line)
+
+
+def _lines(data: bytes | bytearray) -> int:
+    return data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")
 
 
 def read(text: Text, *, fields: Fields, limits: Limits, uri: str, separator: str | None) -> Iterator[Chunk]:
@@ -52,8 +63,10 @@ def read(text: Text, *, fields: Fields, limits: Limits, uri: str, separator: str
     ids: list[str] = []
     faults: list[BadDocument] = []
     size = 0
-    for passage in passages(text, separator=(separator or "").encode(), most=4 * limits.document_chars):
-        if separator and not passage.data.strip():
+    between = None if separator is None else whitespace.separator(separator)
+    longest = 2 * len((separator or "").encode())  # a line feed may stand for CRLF
+    for passage in passages(text, between=between, longest=longest, most=4 * limits.document_chars):
+        if separator and not passage.data.strip().removeprefix(UTF8_MARK).strip():
             continue
         found = _judge(passage.data, limits)
         if found.reason:
@@ -76,6 +89,8 @@ class _Judged(Value, frozen=True, kw_only=True):
 def _judge(data: bytes, limits: Limits) -> _Judged:
     if len(data) > 4 * limits.document_chars:
         return _Judged(reason="document_too_long")
+    if data.lstrip().startswith(UTF8_MARK):
+        data = data.replace(UTF8_MARK, b"", 1)  # files with a mark were put together
     try:
         text = data.decode()
     except UnicodeDecodeError:

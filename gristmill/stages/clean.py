@@ -17,12 +17,9 @@ from gristmill.histograms import Histogram, histogram
 from gristmill.stages._arrow import DocumentWriter, batches, characters
 from gristmill.stages.fetch import piece_name
 from gristmill.types import DOCUMENT_SCHEMA, Artifact, ShardRef, StageReport
+from gristmill.whitespace import VISIBLE
 
-NOT_BLANK = r"[^\s\p{Z}\p{Cc}]"
-"""RE2: any character that is neither white space nor a control character, in all of Unicode."""
-
-
-VERSION = 2
+VERSION = 3
 """Raised when the same rules give other documents, or a report with other parts."""
 
 SAMPLES = 5
@@ -73,10 +70,10 @@ def cleaned(documents: pa.RecordBatch, rules: list[Cleaner]) -> tuple[pa.RecordB
 
 
 class _Blank(Filter):
-    """Nothing but white space is left: such a document would be a lone end-of-text token."""
+    """Nothing that can be seen is left, see ``whitespace``: a document without a word."""
 
     def reasons(self, documents: pa.RecordBatch) -> pa.StringArray:
-        full = pc.match_substring_regex(documents.column("text"), NOT_BLANK)
+        full = pc.match_substring_regex(documents.column("text"), VISIBLE)
         return pc.if_else(full, pa.scalar(None, pa.string()), pa.scalar("blank"))
 
 

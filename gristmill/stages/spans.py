@@ -20,6 +20,7 @@ from gristmill.stages.decide import VERDICT
 from gristmill.stages.name import DUPLICATES, LITTLE_LEFT, TRIMMED
 from gristmill.stages.records import mapped
 from gristmill.types import DOCUMENT_SCHEMA, StageReport
+from gristmill.whitespace import is_blank
 
 SPAN = np.dtype([("high", "<u8"), ("low", "<u8"), ("span", "<u4"), ("row", "<u4")])
 """128 bits of hash, the number of the span in its piece, and its row in the cleaned piece."""
@@ -237,7 +238,7 @@ def _trimmed(
     mask[places] = True
     replaced = pc.replace_with_mask(column, pa.array(mask), strings(texts))
     enough = np.array([len(text) >= least for text in texts]) | np.isin(changed, owed)
-    stays[places] = enough & np.array([text != "" and not text.isspace() for text in texts])
+    stays[places] = enough & np.array([not is_blank(text) for text in texts])
     field = documents.schema.field("text")
     return places, stays, documents.set_column(documents.schema.get_field_index("text"), field, replaced)
 

@@ -1,5 +1,8 @@
 """Paragraphs as byte ranges and keys, against ``str.split``."""
 
+import re
+from itertools import accumulate
+
 import pytest
 import xxhash
 from hypothesis import given
@@ -12,7 +15,8 @@ from gristmill.plugins import load
 
 BLANKS = b" \t\n\v\f\r"
 Found = tuple[int, int, int, int]
-LINES = st.lists(st.sampled_from(["a", "bc", "\n", "\n\n", " ", "-", "--", "\u4e2d", ""]), max_size=12).map("".join)
+PARTS = ["a", "bc", "\n", "\n\n", "\r\n", "\r", " ", "-", "--", "\u4e2d", ""]
+LINES = st.lists(st.sampled_from(PARTS), max_size=12).map("".join)
 
 
 def made(separator: str = "\n\n", min_bytes: int = 1) -> Paragraph:
@@ -22,16 +26,20 @@ def made(separator: str = "\n\n", min_bytes: int = 1) -> Paragraph:
 
 
 def slow(texts: list[str], separator: str, min_bytes: int) -> list[Found]:
-    """(document, start, stop, key) of every paragraph; the separator that ends one is removed with it."""
-    found, mark = [], separator.encode()
+    """(document, start, stop, key) of every paragraph; the separator that ends one is removed with it. Line ends are
+    counted one by one, so that each kind takes its own bytes of the text."""
+    found = []
     for number, text in enumerate(texts):
+        units = re.findall(r"\r\n|.", text, re.DOTALL)
+        plain = "".join("\n" if unit in ("\r\n", "\r") else unit for unit in units)
+        edges = [0, *accumulate(len(unit.encode()) for unit in units)]
         start = 0
-        pieces = text.encode().split(mark)
+        pieces = plain.split(separator)
         for place, piece in enumerate(pieces):
-            stop = start + len(piece) + (len(mark) if place + 1 < len(pieces) else 0)
-            core = piece.strip(BLANKS)
+            stop = start + len(piece) + (len(separator) if place + 1 < len(pieces) else 0)
+            core = piece.encode().strip(BLANKS)
             if len(core) >= min_bytes:
-                found.append((number, start, stop, xxhash.xxh3_128_intdigest(core)))
+                found.append((number, edges[start], edges[stop], xxhash.xxh3_128_intdigest(core)))
             start = stop
     return found
 

@@ -26,6 +26,8 @@ MARKS = [
     "\t",
     "\n",
     "\n\n",
+    "\r\n",
+    "\r",
     "\u3002",
     "\uff01",
     "\uff1f",
@@ -63,13 +65,13 @@ def sentences_of(text: str) -> list[str]:
 
 def past_end(text: str, place: int) -> int:
     """Where the sentence that ends at ``place`` stops, white space included; ``place`` where none does."""
-    if text[place] not in ENDS + "\n":
+    if text[place] not in ENDS + "\r\n":
         return place
     closed = place + 1
-    while text[place] != "\n" and closed < len(text) and text[closed] in CLOSERS:
+    while text[place] not in "\r\n" and closed < len(text) and text[closed] in CLOSERS:
         closed += 1
     stop = closed
-    while stop < len(text) and text[stop] in " \t\n":
+    while stop < len(text) and text[stop] in " \t\r\n":
         stop += 1
     return place if text[place] in SPACED and stop == closed else stop
 
@@ -80,7 +82,9 @@ def slow(texts: list[str], sentences: int, min_bytes: int) -> list[Found]:
         parts = [part.encode() for part in sentences_of(text)]
         edges = [sum(map(len, parts[:place])) for place in range(len(parts) + 1)]
         for place in range(len(parts) - sentences + 1):
-            core = b"".join(parts[place : place + sentences]).strip(BLANKS)
+            core = (
+                b"".join(parts[place : place + sentences]).replace(b"\r\n", b"\n").replace(b"\r", b"\n").strip(BLANKS)
+            )
             if len(core) >= min_bytes:
                 found.append((number, edges[place], edges[place + sentences], xxhash.xxh3_128_intdigest(core)))
     return found

@@ -164,6 +164,33 @@ def test_plain_text_is_split_where_asked(tmp_path: Path, separator: str | None, 
     assert (found.texts, found.ids, found.column("url")) == (texts, ids, [None] * len(texts))
 
 
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+@pytest.mark.parametrize("piece", [1, 2, 3, 1 << 20])
+def test_a_separator_meets_every_kind_of_line_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: bytes, piece: int
+):
+    """A file from Windows was one document: no empty line of it is two line feeds. One CRLF is never two line ends,
+    wherever a piece of the stream cuts it, and ids count lines of all kinds."""
+    monkeypatch.setattr("gristmill.sources._streams.PIECE", piece)
+    (tmp_path / "t.txt").write_bytes(b"one\nstill one\n\ntwo\n\n\n\nthree\n".replace(b"\n", end))
+    found = read(Files(paths=[str(tmp_path)], separator="\n\n"))
+    line = end.decode()
+    assert found.texts == [f"one{line}still one", "two", f"three{line}"]
+    assert found.ids == ["t.txt:1", "t.txt:4", "t.txt:8"]
+    assert read(Files(paths=[str(tmp_path)], separator="\n")).texts == ["one", "still one", "two", "three"]
+    found = read(Files(paths=[str(tmp_path)], separator="\n\n", limits={"document_chars": 4}))
+    assert [bad.place for bad in found.bad] == ["line 1", "line 8"]
+
+
+def test_a_mark_after_a_separator_is_skipped(tmp_path: Path):
+    """Files with a byte order mark, put together by ``cat``."""
+    (tmp_path / "t.txt").write_bytes("\ufeffone\n\n\ufefftwo\n\n\n\ufeffthree\n\n\ufeff".encode())
+    found = read(Files(paths=[str(tmp_path)], separator="\n\n"))
+    assert found.texts == ["one", "two", "\nthree"]
+    (tmp_path / "h.html").write_bytes("\ufeff\ufeff<p>".encode())
+    assert read(Files(paths=[str(tmp_path / "h.html")])).texts == ["<p>"]
+
+
 def test_plain_text_faults_are_per_document(tmp_path: Path):
     """One Latin-1 letter or one endless paragraph costs its document, not the file."""
     (tmp_path / "t.txt").write_bytes(b"good\n\nlait\xe9\n\n" + b"x" * 50 + b"\n\nlast")
