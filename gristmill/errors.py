@@ -5,6 +5,7 @@ GristmillError
         NoSpaceError     it does not fit on the disk
         OccupiedError    something else is where a file should go
         BusyError        another run has the output
+        OtherRules       the data set was published by other rules
     InputError           the data is wrong; never retried
     VerificationError    published bytes are not what was recorded about them; never retried
     StorageError         the surroundings failed (disk, network); retried
@@ -54,6 +55,10 @@ class OccupiedError(ConfigError):
 
 class BusyError(ConfigError):
     """Another run is at work on the output, or has taken it over."""
+
+
+class OtherRules(ConfigError):
+    """What is published was made by other rules than those of the run."""
 
 
 class InputError(GristmillError):

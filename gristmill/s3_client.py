@@ -126,6 +126,13 @@ def client() -> Any:
         return _client(in_force())
 
 
+def once(settings: S3Settings, seconds: float) -> Any:
+    """A client that sends every request once and waits no longer than this for an answer."""
+    patience = {"connect_seconds": min(seconds, settings.connect_seconds), "read_seconds": seconds, "attempts": 1}
+    with _lock:
+        return _client(settings.model_copy(update=patience))
+
+
 def filesystem() -> Any:
     """The ``s3fs.S3FileSystem`` of this process, for listing and reading inputs; it remembers no listing, since
     another process may have written. Raises ``ConfigError``."""

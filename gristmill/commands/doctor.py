@@ -5,6 +5,7 @@ import sys
 
 from gristmill.commands import Parser, failing_clearly, say
 from gristmill.doctor import examine, mend
+from gristmill.s3_reached import check_reached
 
 DESCRIPTION = """\
 List what runs that were killed and faults of a store left behind: unfinished uploads, temporary files, files without a
@@ -47,6 +48,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _examine(options: argparse.Namespace) -> int:
+    check_reached(options.uri)
     findings = examine(options.uri, options.older)
     for finding in findings:
         say(f"{finding.kind:10} {finding.uri}: {finding.remedy}")

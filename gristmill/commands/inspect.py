@@ -7,6 +7,7 @@ from gristmill.browse import Browser, Part
 from gristmill.commands import Parser, failing_clearly
 from gristmill.errors import ConfigError
 from gristmill.reporting.tables import SPARED, printable
+from gristmill.s3_reached import check_reached
 
 DESCRIPTION = """\
 Show what a trainer will read: published ids decoded as text, with the borders of documents and the input file that each
@@ -59,6 +60,7 @@ def _inspect(options: argparse.Namespace) -> int:
             raise ConfigError(f"--{name} {value}: expected 1 or more")
     if options.search == "":
         raise ConfigError("--search: expected some text")
+    check_reached(options.output)
     browser = Browser(options.output, split=options.split, format=options.format)
     if options.doc is not None:
         return _show([browser.document(options.doc)], options.characters)

@@ -14,19 +14,21 @@ from gristmill import config_file, ledger, places
 from gristmill.commands import Parser, failing_clearly, past_stopping, say, stopped, stopping_in_time
 from gristmill.commands.explain import explain
 from gristmill.commands.losses import show_losses
+from gristmill.commands.planned import planned_for, show_plan
 from gristmill.commands.rehearsal import show_rehearsal
 from gristmill.commands.samples import windows
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError
-from gristmill.manifest import MANIFEST, exists, read_manifest
+from gristmill.manifest import MANIFEST, read_manifest
 from gristmill.reporting.card import index_name
 from gristmill.reporting.health import warnings
-from gristmill.reporting.tables import gigabytes, link_lines, passed_over_lines, published_rows
+from gristmill.reporting.tables import passed_over_lines, published_rows
 from gristmill.reporting.terminal import Terminal
-from gristmill.stages.plan import check_space, plan
+from gristmill.s3_reached import check_reached, variable
+from gristmill.stages.plan import check_space
 from gristmill.stages.rehearse import rehearsed
 from gristmill.stages.vocabulary import check_tokenizer
-from gristmill.types import Budget, Manifest, Plan
+from gristmill.types import Manifest, Plan
 
 DESCRIPTION = """\
 Turn raw text into training shards with proof: fetch, clean, dedup, tokenize, pack, publish, recount.
@@ -45,9 +47,6 @@ examples:
 exit status: 0 done, 1 the run failed, 2 the request or the input has to be changed, 3 done, but input files were left
 out (on_bad_file: quarantine), 130 stopped by Ctrl-C, 143 by SIGTERM
 """
-
-ESTIMATED = ("shards", "sampled", "stored", "text", "kept", "documents", "ids")
-"""Columns of what is known of a source before a run."""
 
 LEFT_OUT = 3
 """The exit status of a run that made its data set without some input files."""
@@ -158,9 +157,11 @@ def _check(options: argparse.Namespace) -> int:
     if options.explain:
         say("\n".join(explain(config)))
         return 0
+    for uri in (config.destination, config.execution.work):
+        check_reached(uri)
     if options.config is not None and "sources" not in config.model_fields_set:
         say(f"{options.config} names no sources: the documentation of this Python is the corpus", file=sys.stderr)
-    planned = plan(config)
+    planned = planned_for(config, dry_run=options.dry_run)
     for line in [] if options.dry_run else passed_over_lines(planned.passed_over):
         say(line, file=sys.stderr)
     if planned.removed:
@@ -207,48 +208,6 @@ def _setting(text: str) -> tuple[str, Any]:
     return key, config_file.parsed(value, f"--set {text}")
 
 
-def show_plan(planned: Plan, config: PrepareConfig) -> None:
-    """What a run would do."""
-    console = Terminal()
-    table = Table("shard", "source", "input", "MB", title=f"{config.dataset}: {len(planned.shards)} input shards")
-    for shard in planned.shards[:20]:
-        part = "" if shard.part is None else f" [{shard.part['start']}:{shard.part['stop']}]"
-        table.add_row(shard.name, shard.source, f"{shard.uri}{part}", f"{shard.size / 1e6:,.1f}")
-    console.print(table)
-    if len(planned.shards) > 20:
-        console.print(f"and {len(planned.shards) - 20:,} more")
-    if planned.shards:
-        console.print(_estimates(planned.budget))
-    found = planned.budget
-    for name, place, need, least, free in (
-        ("work area", config.execution.work, found.work_bytes, found.work_least, planned.work_free),
-        ("output", config.destination, found.output_bytes, found.output_least, planned.output_free),
-    ):
-        left = "" if free is None else f", {gigabytes(free)} free"
-        about = f"about {gigabytes(need)}, {gigabytes(least)} at least"
-        console.print(f"{name:9} {place}: {about}{left}", soft_wrap=True)
-    done = ", ".join(f"{stage} {count}" for stage, count in planned.done.items())
-    for line in [*passed_over_lines(planned.passed_over), *link_lines(planned.shards)]:
-        console.print(line, soft_wrap=True)
-    console.print(f"done      {done} of {len(planned.shards)} shards")
-    if exists(config.destination):
-        console.print(
-            f"published already; a run would add generation {planned.generation}"
-            if planned.shards
-            else "published already: a run would change nothing"
-        )
-
-
-def _estimates(budget: Budget) -> Table:
-    """What a sample of each source tells of its text and of that which its rules keep."""
-    table = Table("source", *ESTIMATED, title="estimated from a sample of each source, before dedup")
-    for part in budget.sources:
-        kept = [gigabytes(part.kept), f"{part.documents:,}", f"{part.ids:,}"] if part.looked_into else ["?"] * 3
-        counts = [f"{part.shards:,}", str(part.looked_into)]
-        table.add_row(part.source, *counts, gigabytes(part.stored), gigabytes(part.text), *kept)
-    return table
-
-
 def _show_published(made: dict[str, Any], config: PrepareConfig) -> int:
     manifest = read_manifest(config.destination)
     show(manifest, config)
@@ -288,4 +247,5 @@ def show(manifest: Manifest, config: PrepareConfig) -> None:
     console.print(f"manifest  {output.where(MANIFEST)}  (sha256 {manifest.sha256[:16]})", highlight=False)
     console.print(f"tokenizer {output.where('tokenizer')}  ({manifest.tokenizer.vocab_size:,} ids)", highlight=False)
     console.print(f"report    {output.where(index_name(len(manifest.generations)))}", highlight=False)
-    console.print(f"verify    python flows/verify.py {output.uri}", highlight=False)
+    reached = variable(config.execution.s3) if places.is_remote(output.uri) else ""
+    console.print(f"verify    {reached}python flows/verify.py {output.uri}", highlight=False, soft_wrap=True)

@@ -1,9 +1,12 @@
 """``python -m gristmill explain OUTPUT DOC_ID``: what happened to a document, and why."""
 
+import argparse
+
 from rich.table import Table
 
 from gristmill.commands import Parser, failing_clearly
 from gristmill.reporting.terminal import Terminal
+from gristmill.s3_reached import check_reached
 from gristmill.trace import Trace, trace
 
 SHOWN = 2000
@@ -26,7 +29,12 @@ def parser() -> Parser:
 def main(arguments: list[str]) -> int:
     """Run the command; returns the exit status."""
     options = parser().parse_args(arguments)
-    return failing_clearly(lambda: _show(trace(options.output, options.document)), debug=options.debug)
+    return failing_clearly(lambda: _trace(options), debug=options.debug)
+
+
+def _trace(options: argparse.Namespace) -> int:
+    check_reached(options.output)
+    return _show(trace(options.output, options.document))
 
 
 def _show(traces: list[Trace]) -> int:

@@ -6,6 +6,7 @@ import sys
 from gristmill import against, config_file, copies
 from gristmill.commands import Parser, failing_clearly, say
 from gristmill.errors import ConfigError
+from gristmill.s3_reached import check_reached
 from gristmill.stages.verify import Verified, verify, verify_bin
 
 DESCRIPTION = """\
@@ -64,6 +65,7 @@ def _verify(options: argparse.Namespace) -> int:
             raise ConfigError("--bin needs --vocab-size N to know which ids are valid")
         found = verify_bin(options.bin, vocab_size=options.vocab_size, eot_id=options.eot, dtype=options.dtype)
         return _show(found, options.bin, [])
+    check_reached(options.output)
     found = verify(options.output)
     differences = []
     if options.against is not None and not found.problems:

@@ -10,9 +10,10 @@ import msgspec
 
 from gristmill import claims, ledger, places
 from gristmill.config import PrepareConfig
-from gristmill.errors import ConfigError, VerificationError
+from gristmill.errors import ConfigError, OtherRules, VerificationError
 from gristmill.manifest import MANIFEST, decoded, encoded, listed_bytes
 from gristmill.stages._contents import sha256_of
+from gristmill.stages.changes import check_changed, key_differences, moved
 from gristmill.types import Manifest, ShardRef, SourceShard, StageReport, Value
 
 FINISHED = "manifests"
@@ -89,11 +90,23 @@ def arrivals(listed: list[ShardRef], config: PrepareConfig) -> Arrivals:
     _refuse(wrong, before, config)
     said = {index for generation in before.generations for index in generation.removed}
     replaced = [row for row in before.source_shards if key_of(row) not in same or known[key_of(row)] is not row]
+    new = [shard for key, shard in there.items() if key not in same]
+    renamed = moved(new, [row for row in replaced if row.index not in withdrawn(before)])
+    found = {index for numbers in renamed.values() for index in numbers}
+    new = [shard for shard in new if key_of(shard) not in renamed]
+    left = [row for row in replaced if row.index not in {*said, *found} and not row.error]
+    names = {(row.source, row.uri) for row in left if known[key_of(row)] is row}
+    check_changed(sorted({shard.uri for shard in new if (shard.source, shard.uri) in names}), config)
     return Arrivals(
         generation=len(before.generations) + 1,
-        shards=_numbered([shard for key, shard in there.items() if key not in same], len(before.source_shards)),
-        removed=[row.index for row in replaced if row.index not in said and not row.error],
+        shards=_numbered(new, len(before.source_shards)),
+        removed=[row.index for row in left],
     )
+
+
+def withdrawn(manifest: Manifest) -> set[int]:
+    """Input shards whose documents loaders are told to pass over."""
+    return {index for generation in manifest.generations if generation.tombstones for index in generation.removed}
 
 
 def _numbered(shards: list[ShardRef], first: int) -> list[ShardRef]:
@@ -159,9 +172,8 @@ def check_same(before: Manifest, config: PrepareConfig) -> None:
     compared = (before.config_parts.keys() | parts.keys()) - {*sources, *MAY_CHANGE}
     changed = sorted(key for key in compared if before.config_parts.get(key) != parts.get(key))
     if changed:
-        raise ConfigError(
-            f"{config.destination} holds {before.dataset!r} made with other {', '.join(changed)}; {REMEDY}"
-        )
+        what = key_differences(before, config, changed)
+        raise OtherRules(f"{config.destination} holds {before.dataset!r} made by other rules: {what}; {REMEDY}")
 
 
 def _check_unpublished(config: PrepareConfig) -> None:

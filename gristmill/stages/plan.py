@@ -6,7 +6,7 @@ from gristmill.errors import ConfigError, InputError, NoSpaceError
 from gristmill.places import Place
 from gristmill.reporting.tables import gigabytes, passed_over_lines
 from gristmill.sources.base import Inputs
-from gristmill.stages import clean, fetch
+from gristmill.stages import clean, fetch, sign
 from gristmill.stages.budget import budget
 from gristmill.stages.generations import arrivals
 from gristmill.types import DANGLING, Plan, ShardRef
@@ -82,7 +82,7 @@ def _check_outside(shards: list[ShardRef], folders: list[Place]) -> None:
 def done(shards: list[ShardRef], config: PrepareConfig) -> dict[str, int]:
     """How many shards each per-shard stage has finished in the work area, all their pieces included."""
     work = places.at(config.execution.work)
-    counts = {"fetch": 0, "clean": 0}
+    counts = {"fetch": 0, "clean": 0, "sign": 0}
     for shard in shards:
         key = ledger.fingerprint("fetch", fetch.inputs(shard, config))
         fetched = ledger.present(work.where(f"fetch/{key}"))
@@ -91,7 +91,9 @@ def done(shards: list[ShardRef], config: PrepareConfig) -> dict[str, int]:
         pieces = range(fetched.details["pieces"])
         cleaned = [ledger.fingerprint("clean", clean.inputs(shard, key, piece, config)) for piece in pieces]
         counts["fetch"] += 1
-        counts["clean"] += all(ledger.present(work.where(f"clean/{name}")) is not None for name in cleaned)
+        signed = [ledger.fingerprint("sign", sign.inputs(name, config)) for name in cleaned]
+        for stage, names in (("clean", cleaned), ("sign", signed)):
+            counts[stage] += all(ledger.present(work.where(f"{stage}/{name}")) is not None for name in names)
     return counts
 
 

@@ -10,8 +10,9 @@ from gristmill.config import PrepareConfig
 from gristmill.errors import BusyError, ConfigError, StorageError, VerificationError
 from gristmill.manifest import exists, read_manifest, seal, strangers
 from gristmill.stages.attachments import Content, attached, attachments
+from gristmill.stages.changes import check_new
 from gristmill.stages.claiming import claimed, finish, put
-from gristmill.stages.generations import check_sizes, latest, point
+from gristmill.stages.generations import check_sizes, latest, point, withdrawn
 from gristmill.stages.losses import losses
 from gristmill.stages.mix import counts_of
 from gristmill.stages.pages import pages, place_card
@@ -35,6 +36,10 @@ def publish(results: Results, config: PrepareConfig) -> Manifest:
     before = latest(config.destination)
     if before is not None and len(before.generations) >= results.generation:
         return _again(before, files, results, config)
+    if before is not None:
+        earlier = {index for generation in before.generations for index in generation.removed} - withdrawn(before)
+        gone = [row for row in before.source_shards if row.index in earlier.union(results.removed)]
+        check_new(results, gone, config)
     added = manifest_of(files, results, losses(results, config), config)
     manifest = added if before is None else joined(before, added)
     uploaded = [report.artifacts["file"] for report in results.uploaded]

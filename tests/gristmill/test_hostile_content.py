@@ -9,6 +9,7 @@ import pytest
 from gristmill import serial
 from gristmill.commands import failing_clearly, inspect, prepare, trace
 from gristmill.commands.explain import explain
+from gristmill.commands.planned import show_plan
 from gristmill.config import PrepareConfig, parse
 from gristmill.errors import InputError
 from gristmill.reporting.board import Board
@@ -59,7 +60,7 @@ def test_hostile_text_is_plain_text_everywhere(tmp_path: Path, name: str, capsys
     screen."""
     text = HOSTILE[name]
     config = request(tmp_path, text)
-    prepare.show_plan(plan(config), config)
+    show_plan(plan(config), config)
     manifest = serial.prepare(config)
     assert manifest.totals["documents"] == 2
     prepare.show(manifest, config)

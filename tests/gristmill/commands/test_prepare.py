@@ -67,7 +67,9 @@ def test_a_dry_run_prints_the_plan_and_writes_nothing(
         check(["config.yaml", "--dry-run"])
     shown = capsys.readouterr().out
     assert stopped.value.code == 0
-    assert all(part in shown for part in ("in/a.jsonl", "work area", "output", " GB free", "fetch 0, clean 0 of 1"))
+    assert all(
+        part in shown for part in ("in/a.jsonl", "work area", "output", " GB free", "fetch 0, clean 0, sign 0 of 1")
+    )
     assert tree(Path()) == before
     assert sorted(path.name for path in Path().iterdir()) == ["config.yaml", "in", "tokenizer.json"]
 
@@ -88,6 +90,24 @@ def test_a_dry_run_says_what_is_done_already(
     with pytest.raises(SystemExit):
         check(["config.yaml", "--dry-run"])
     assert "published already; a run would add generation 2" in capsys.readouterr().out
+
+
+def test_a_dry_run_with_other_rules_says_what_a_rebuild_would_reuse(
+    asked: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever changed one rule was told of sources, and not whether a rebuild takes minutes or days."""
+    published(tmp_path)
+    rules: dict[str, Any] = {"cleaning": [], "dedup": [], "ordering": {"kind": "input"}, "split": {"kind": "none"}}
+    Path("config.yaml").write_text(yaml.safe_dump(asked | rules | {"cleaning": [{"kind": "length", "min_chars": 2}]}))
+    before = tree(Path())
+    with pytest.raises(SystemExit) as stopped:
+        check(["config.yaml", "--dry-run"])
+    shown = capsys.readouterr()
+    assert stopped.value.code == 2
+    assert "fetch 1, clean 0, sign 0 of 1 shards" in shown.out
+    assert "--rebuild makes " in shown.out
+    assert "made by other rules: cleaning: [] -> [length]; " in shown.err
+    assert tree(Path()) == before
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,7 @@ def test_a_night_of_copies_alone_adds_no_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"cleaning": [{"kind": "whitespace"}]}, "sources.web"),
+        ({"cleaning": [{"kind": "whitespace"}]}, "cleaning: [] -> [whitespace]"),
         ({"dedup": [{"kind": "exact"}]}, "dedup"),
         ({"split": {"fraction": 0.2}}, "split"),
         ({"formats": [{"kind": "nanogpt", "eot": "none"}]}, "formats"),
