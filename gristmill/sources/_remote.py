@@ -70,8 +70,12 @@ def _below(store: Any, glob: Glob, uri: str, links: Links) -> Listed:
         below = key[len(root) :].lstrip("/")
         if key.endswith("/") or not glob.matches(below):
             continue
+        reason = _reason(below, info, links)
+        if info.get("size") is None and not reason:  # a web server's index has names alone
+            with _translated(key):
+                info = store.info(key)
         file = _found(f"{glob.base}/{below}", info)
-        if reason := _reason(below, info, links):
+        if reason:
             passed[file.uri] = Passed(below=file.uri[len(public(glob.base)) :].lstrip("/"), reason=reason)
         else:
             found.append(file)

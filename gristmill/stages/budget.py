@@ -115,7 +115,7 @@ class _Sampled:
                 rows += batch.nbytes
         self.looked_into = len(self._batches)
         self._rate = source.sample_rate or 1
-        self._ratio = text / stored if text else None
+        self._ratio = text / stored if text and stored else None  # a server may not tell sizes
         self._row_share = rows / text if text else 1.1
 
     @property

@@ -61,6 +61,9 @@ def test_globs_and_folders_behind_a_password(server: Guarded) -> None:
     source = Files(paths=[server.with_password("b/*.jsonl*"), server.with_password("v2/b/y.jsonl")])
     assert read(source).texts == ["one", "two", "another two"]
     assert "canary" not in str(source.shards())
+    by_name = Files(paths=[server.with_password("b/x.jsonl.gz")]).shards()[0]
+    assert source.shards()[0] == by_name  # an index tells neither sizes nor times: a changed file would not be seen
+    assert by_name.size
 
 
 def test_a_query_that_names_other_content_is_another_file(server: Guarded) -> None:
