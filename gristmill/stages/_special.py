@@ -23,7 +23,7 @@ class SpecialIds:
     """Ids of ``encoder`` that no text may have, and the documents of one piece that have them all the same."""
 
     def __init__(self, encoder: Encoder) -> None:
-        self._names = encoder.specials
+        self._names = encoder.reserved()
         self._lowest, self._highest = min(self._names, default=0), max(self._names, default=0)
         self._table = np.zeros(self._highest + 1, bool)
         self._table[list(self._names)] = True

@@ -91,10 +91,10 @@ def agree(fast: Encode, reference: Encode, specials: Iterable[str]) -> bool:
 def check_special(encoder: Encoder) -> None:
     """Raises ``ConfigError`` when a text has an id that no text may have: tried are every special token in many
     surroundings and the whole battery."""
-    read = (encoder.decode(np.array([number])) for number in encoder.specials)
-    forms = filter(None, dict.fromkeys([*read, *encoder.specials.values()]))
+    names = encoder.reserved()
+    forms = filter(None, dict.fromkeys([*(encoder.decode(np.array([number])) for number in names), *names.values()]))
     texts = [text for form in forms for text in spellings(form)]
-    if encoder.specials and (found := _reaching(encoder, [*texts, *_common()])):
+    if names and (found := _reaching(encoder, [*texts, *_common()])):
         text, number = found
         short = _reaching(encoder, [mark for mark in text if mark != text])
         raise ConfigError(_reached(encoder, number, short[0] if short else text))
@@ -108,7 +108,7 @@ def _reaching(encoder: Encoder, texts: list[str]) -> tuple[str, int] | None:
     except InputError:
         each = (_reaching(encoder, [text]) for text in texts) if len(texts) > 1 else ()
         return next(filter(None, each), None)
-    places = np.flatnonzero(np.isin(encoded.ids, list(encoder.specials)))
+    places = np.flatnonzero(np.isin(encoded.ids, list(encoder.reserved())))
     if not places.size:
         return None
     return texts[np.searchsorted(encoded.offsets, places[0], "right") - 1], int(encoded.ids[places[0]])
@@ -120,6 +120,6 @@ def _reached(encoder: Encoder, number: int, text: str) -> str:
     remedy = "name another token by tokenizer.eot" if eos else "mend the tokenizer"
     return (
         f"tokenizer {encoder.name}: a document with the text {text[:EXCERPT]!a} gets id {number} of "
-        f"{'EOS' if eos else 'the special token'} {encoder.specials[number]!a}{unknown}; {remedy}, or leave such "
+        f"{'EOS' if eos else 'the special token'} {encoder.reserved()[number]!a}{unknown}; {remedy}, or leave such "
         "documents out by tokenizer.on_special_id: quarantine"
     )

@@ -48,12 +48,15 @@ class Encoder:
     unk_id: int | None = None
     """Id of what the vocabulary does not cover; None where it covers everything."""
     specials: Mapping[int, str] = {}
-    """EOS and the special tokens by id, as they are spelled: ids that no text may have. Without the unknown token,
-    unless it is EOS."""
+    """Special tokens by id, as they are spelled, without the unknown token."""
     drops_unknown: bool = False
     """True when a character without an id leaves no trace in the ids."""
     fast_path: str = f"{REFERENCE}gristmill"
     """Library and version that encodes, after ``REFERENCE`` where it is the reference itself."""
+
+    def reserved(self) -> dict[int, str]:
+        """EOS and the special tokens: ids that no text may have."""
+        return ({} if self.eot_id is None else {self.eot_id: "EOS"}) | dict(self.specials)
 
     def encode(self, texts: list[str]) -> Encoded:
         """Canonical ids, special-token text encoded as ordinary text, no BOS or EOS added."""

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from types import MappingProxyType
 
 import numpy as np
 
@@ -34,7 +33,6 @@ class ByteEncoder(Encoder):
     name = "bytes"
     vocab_size = EOT + 1
     eot_id = EOT
-    specials = MappingProxyType({EOT: "<|endoftext|>"})
 
     def encode(self, texts: list[str]) -> Encoded:
         data = [text.encode() for text in texts]

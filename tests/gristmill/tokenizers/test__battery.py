@@ -11,7 +11,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from gristmill.errors import ConfigError
 from gristmill.tokenizers._battery import check_special, spellings
 from gristmill.tokenizers.base import Encoder
-from gristmill.tokenizers.bytes import Bytes
+from gristmill.tokenizers.bytes import ByteEncoder, Bytes
 from gristmill.tokenizers.huggingface import HuggingFace
 from gristmill.tokenizers.sentencepiece import SentencePiece
 from gristmill.tokenizers.tiktoken import Tiktoken
@@ -114,7 +114,7 @@ def test_special_tokens_of_tiktoken_are_never_looked_for(tmp_path: Path, special
 
 def test_bytes_have_an_eos_of_their_own(tmp_path: Path) -> None:
     encoder = Bytes().load(tmp_path)
-    assert dict(encoder.specials) == {256: "<|endoftext|>"}
+    assert encoder.reserved() == {256: "EOS"}
     check_special(encoder)
 
 
@@ -123,3 +123,13 @@ def test_spellings_hold_forms_that_normalizers_map_onto_the_token() -> None:
     assert all(
         form in found for form in ("a</s>b", "</s></s>", "</S>", "\uff1c\uff0f\uff53\uff1e", "\n</s>\n", "1</s>")
     )
+
+
+def test_eos_of_a_plugin_that_names_no_special_token_is_proven_too() -> None:
+    """A tokenizer of one's own says which id EOS is, and may say no more."""
+
+    class Halves(ByteEncoder):
+        eot_id = 10
+
+    with pytest.raises(ConfigError, match=r"a document with the text '\\n' gets id 10 of EOS"):
+        check_special(Halves())
