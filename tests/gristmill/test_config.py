@@ -37,7 +37,7 @@ def test_a_whole_file_is_understood(tmp_path: Path) -> None:
             "execution.wrokers",
             "uploads, work, work_files, workers",
         ),
-        ("tokenizer: {kind: train, vocab: 3}", "vocab", "eot, min_frequency, on_mismatch, sample_characters, seed"),
+        ("tokenizer: {kind: train, vocab: 3}", "vocab", "eot, min_frequency, on_mismatch, on_special_id, sample_"),
         ("split: {fractoin: 0.1}", "fractoin", "there are: fraction"),
         ("cleaning: [{kind: length, min: 3}]", "min", "max_chars, min_chars"),
         ("sources: [{kind: files, paths: [x], cleaning: [{kind: length, min: 3}]}]", "min", "max_chars, min_chars"),
