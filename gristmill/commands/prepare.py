@@ -232,13 +232,6 @@ def show(manifest: Manifest, config: PrepareConfig) -> None:
     left_out = [shard for shard in manifest.source_shards if shard.error]
     for shard in left_out:
         console.print(f"left out: {shard.error}", style="yellow")
-    splits = {file.split for file in manifest.files}
-    if "val" not in splits and config.split.kind() != "none":
-        console.print(
-            "no document fell in the validation part; raise split.fraction, or split: {kind: none}", style="yellow"
-        )
-    if "train" not in splits:
-        console.print("every document fell in the validation part; lower split.fraction", style="yellow")
     for number, text in enumerate(windows(config.destination, manifest), 1):
         console.print(f"\nwindow {number}", style="bold")
         console.print(text, highlight=False)

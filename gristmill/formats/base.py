@@ -120,7 +120,15 @@ class Format(Plugin):
     read_as: ClassVar[Literal["ids", "rows"] | None] = None
     """What ``gristmill.readers`` open in its files: ids back to back after a header or none, packed rows; else None."""
 
+    cut_by: ClassVar[str] = ""
+    """The key that says how many ids a file has at most, its default what is usual; empty where a split is one file."""
+
     eot: EotSide = "append"
+
+    def most_ids(self) -> int:
+        """Of a file of a format that has ``cut_by``."""
+        found: int = getattr(self, self.cut_by)
+        return found
 
     def packed(self, vocab_size: int) -> np.dtype:
         """Type of the ids that it is made from."""

@@ -25,6 +25,7 @@ class BuildNanoGPT(Format):
     read_as: ClassVar[Literal["ids", "rows"] | None] = "ids"
     dtypes: ClassVar[tuple[str, ...]] = ("<u2",)
 
+    cut_by: ClassVar[str] = "shard_tokens"
     eot: Literal["prepend"] = Field("prepend", description="Every document begins with it.")
     name: str = Field(
         "tokens",

@@ -22,6 +22,7 @@ class Datatrove(Format):
     """
 
     read_as: ClassVar[Literal["ids", "rows"] | None] = "ids"
+    cut_by: ClassVar[str] = "max_tokens"
     eot: EotSide = Field("append", description="append (datatrove with an eos_token), prepend or none (its default).")
     max_tokens: int = Field(1 << 30, ge=1, description="Ids a file, at most; a longer document has a file of its own.")
     tokenizer: str = Field(

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +26,7 @@ class HuggingFace(Format):
     or int32: the ids of one document, EOT included; and a data card, ``README.md``.
     """
 
+    cut_by: ClassVar[str] = "max_tokens"
     eot: EotSide = Field("append", description="append, prepend or none.")
     max_tokens: int = Field(1 << 28, ge=1, description="Ids a file, at most; a longer document has a file of its own.")
     row_group: int = Field(1000, ge=1, description="Documents a row group.")

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -31,6 +32,7 @@ class LitData(Format):
     A later generation has a folder of its own, ``g00002``: an index speaks of all chunks beside it.
     """
 
+    cut_by: ClassVar[str] = "chunk_tokens"
     eot: EotSide = Field("append", description="append, prepend or none.")
     chunk_tokens: int = Field(
         1 << 24, ge=1, le=1 << 29, description="Ids a chunk, at most (64 MB); a longer document has a chunk of its own."

@@ -26,6 +26,7 @@ class LlmC(Format):
     """
 
     read_as: ClassVar[Literal["ids", "rows"] | None] = "ids"
+    cut_by: ClassVar[str] = "shard_tokens"
     eot: Literal["prepend"] = Field("prepend", description="Readers look for the EOT at the start of a document.")
     name: str = Field("tokens", pattern=r"^[A-Za-z0-9.-][A-Za-z0-9._-]*$", description="How the file names begin.")
     shard_tokens: int = Field(100_000_000, ge=1, lt=(2**31 - HEADER_BYTES) // 4, description="Ids a shard, exactly.")

@@ -4,7 +4,7 @@ import json
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -26,11 +26,15 @@ class Mds(Format):
     shards beside it.
     """
 
+    cut_by: ClassVar[str] = "size_limit"
     eot: EotSide = Field("append", description="append (eos_text), prepend (bos_text) or none.")
     max_length: int = Field(
         2048, ge=2, lt=2**24, description="Ids a sample: the length that the model is trained with."
     )
     size_limit: int = Field(1 << 26, ge=1 << 12, lt=2**32, description="Bytes a shard, at most.")
+
+    def most_ids(self) -> int:
+        return self.size_limit // 4
 
     def dtype(self, vocab_size: int) -> np.dtype:
         return np.dtype("<i4")

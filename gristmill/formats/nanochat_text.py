@@ -32,6 +32,7 @@ class NanochatText(Format):
 
     holds: ClassVar[Literal["tokens", "text"]] = "text"
 
+    cut_by: ClassVar[str] = "shard_bytes"
     eot: Literal["none"] = Field("none", description="Text has none.")
     shard_bytes: int = Field(
         250_000_000,

@@ -26,6 +26,7 @@ class Olmo(Format):
     """
 
     read_as: ClassVar[Literal["ids", "rows"] | None] = "ids"
+    cut_by: ClassVar[str] = "max_tokens"
     eot: Literal["append"] = Field("append", description="Readers take the last id of a document for its end.")
     max_tokens: int = Field(
         512 << 20, ge=1, description="Ids a part, at most; a document that is longer has a part of its own."

@@ -24,6 +24,7 @@ class ParquetRows(Format):
     read_as: ClassVar[Literal["ids", "rows"] | None] = "rows"
     holds: ClassVar[Literal["tokens", "rows", "text"]] = "rows"
 
+    cut_by: ClassVar[str] = "file_ids"
     eot: Literal["prepend"] = Field("prepend", description="Every document begins with it.")
 
     group: int = Field(256, ge=1, le=1 << 20, description="Rows in a row group, the least that is read at once.")

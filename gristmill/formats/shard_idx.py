@@ -19,6 +19,7 @@ class ShardIdx(Format):
     """
 
     read_as: ClassVar[Literal["ids", "rows"] | None] = "ids"
+    cut_by: ClassVar[str] = "max_tokens"
     eot: EotSide = Field("append", description="append, prepend or none.")
     max_tokens: int = Field(
         1 << 29,

@@ -1,5 +1,6 @@
 """What the rules did to a corpus, with a warning where one takes more than a rule of its kind should."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,9 @@ LEAST_KEPT = 0.2
 
 MOST_OF_ONE = 0.5
 """A source that has more of a mixture decides what a model trained on it sounds like."""
+
+HELD_OUT = 5
+"""Documents of validation at least, where the corpus has so many to spare: a loss on one or two is theirs alone."""
 
 MOST_CHANGED = 0.5
 """A rule that takes away more is usually at work on texts that it was not made for."""
@@ -56,14 +60,16 @@ def judged_rows(manifest: Manifest) -> list[Row]:
 
 def warnings(manifest: Manifest) -> list[str]:
     """A line for each rule that takes more than a rule of its kind should, for ids that were not as proven, for a
-    source that outweighs all others of a mixture, for files that were passed over, and for links out of a folder."""
+    source that outweighs all others of a mixture, for too little or too much validation, for files that were passed
+    over, and for links out of a folder."""
     found = [f"{row['source']}: {row['rule']} {row['warning']}" for row in health_rows(manifest) if row["warning"]]
     if manifest.tokenizer.documents_different:
         found.append(
             f"tokenizer: {manifest.tokenizer.fast_path} and the reference differ on "
             f"{manifest.tokenizer.documents_different:,} documents compared; the reference encoded their shards"
         )
-    return [*found, *dominant(manifest), *passed_over_lines(manifest.passed_over), *link_lines(manifest.source_shards)]
+    found += [*dominant(manifest), *held_out(manifest)]
+    return [*found, *passed_over_lines(manifest.passed_over), *link_lines(manifest.source_shards)]
 
 
 def dominant(manifest: Manifest) -> list[str]:
@@ -75,6 +81,23 @@ def dominant(manifest: Manifest) -> list[str]:
         for name, count in mixed.items()
         if count / tokens > MOST_OF_ONE
     ]
+
+
+def held_out(manifest: Manifest) -> list[str]:
+    """A line where nothing is left to train on, or so little to validate with that it says nothing."""
+    kind, documents = manifest.config["split"]["kind"], Counter[str]()
+    for file in manifest.files:
+        if file.format == manifest.files[0].format:
+            documents[file.split] += file.documents
+    total, held = sum(documents.values()), documents["val"]
+    if total and not documents["train"]:
+        return ["every document fell in the validation part; lower split.fraction"]
+    fraction = min(0.1, max(0.01, HELD_OUT / max(1, total)))
+    enough = 1 if kind == "characters" else min(2 * HELD_OUT, fraction * total / 2)
+    if kind == "none" or held >= enough:
+        return []
+    remedy = f"split: {{kind: fraction, fraction: {fraction:.2g}}} gives about {max(1, round(fraction * total))}"
+    return [f"validation has {held} of {total:,} documents, too few; {remedy}, {{kind: none}} none"]
 
 
 def _kept(row: dict[str, Any]) -> float | None:

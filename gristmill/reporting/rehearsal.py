@@ -1,34 +1,41 @@
 """The verdict on a rehearsal: a row a figure with what is usual and a remedy, and what the whole corpus will take."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
+from gristmill.reporting.forecast import Sampled, projections
 from gristmill.reporting.tables import Row, escape, gigabytes, markdown
 from gristmill.types import PublishedFile, Value, file_name
 
 WINDOW = 1024
 """Ids that a trainer reads at a time."""
 
-SHARD_BYTES = 10**9
-"""A file of a whole corpus should have so many bytes at least: opened fast, copied in one go."""
+FAR = 10
+"""How many times smaller or larger than usual a file may be before that is bad."""
+
+
+class Cut(Value, frozen=True, kw_only=True):
+    """Where a format cuts its files."""
+
+    key: str
+    """In the configuration."""
+    most: int
+    """Ids of a file."""
+    usual: int
+    """The same as its trainer's own tools have it."""
 
 
 class Findings(Value, frozen=True, kw_only=True):
     """What was counted in one rehearsal; documents and characters as in ``Figures``."""
 
-    share: float
-    """Of the input that was sampled, above 0 to 1."""
     documents: dict[str, int]
     characters: dict[str, int]
     quarantined: int
-    searched: bool
-    """Whether copies were looked for."""
     unknown: int
     """Ids that say "unknown"."""
-    tokens: int
-    """Published, without EOT."""
+    sampled: Sampled
     across: int | None
     """Validation documents whose text is in train too; ``None`` where there is no validation."""
     text_bytes: dict[str, int]
@@ -39,10 +46,28 @@ class Findings(Value, frozen=True, kw_only=True):
     mixed: dict[str, int]
     """Training tokens of each source, where they are mixed."""
     files: list[PublishedFile]
-    most_tokens: dict[str, int]
-    """Per format: ids a file may have at most, where it has such a limit."""
+    cuts: dict[str, Cut]
+    """Per format: those that make several files of a split."""
+    in_force: list[str]
+    """Kinds of dedup and tokenizer: what need not be advised."""
     work_bytes: int
     """In the work area."""
+    searched: bool
+    """Whether copies were looked for."""
+
+
+class Advice(Value, frozen=True, kw_only=True):
+    """Something that helps, but for those who have it already."""
+
+    text: str
+    unless: str = ""
+    """Not said where this is in force: see ``Findings.in_force``."""
+    where: str = ""
+    """Said only where this is."""
+
+
+def _advice(text: str, unless: str = "", where: str = "") -> Advice:
+    return Advice(text=text, unless=unless, where=where)
 
 
 class Bound(Value, frozen=True, kw_only=True):
@@ -53,51 +78,76 @@ class Bound(Value, frozen=True, kw_only=True):
     high: float = math.inf
     worst_low: float = -math.inf
     worst_high: float = math.inf
-    below: str = ""
+    below: list[Advice] = msgspec.field(default_factory=list)
     """What helps where the figure is too low."""
-    above: str = ""
+    above: list[Advice] = msgspec.field(default_factory=list)
 
+
+SAMPLED = "a sample"
+"""In force where not all input was sampled."""
 
 BOUNDS = {
     "dedup retention": Bound(
         usual="60-85 %", low=0.6, high=0.85, worst_low=0.3,
-        below="much repeats: look at report/duplicates, and raise the threshold of minhash where copies are none",
-        above="few copies: the corpus was deduplicated before, or dedup misses near copies (add minhash); a sample has "
-        "fewer than the whole",
+        below=[
+            _advice("much repeats: look at report/duplicates"),
+            _advice("raise the threshold of minhash where copies are none", where="minhash"),
+        ],
+        above=[
+            _advice("few copies: the corpus was deduplicated before, or dedup misses near copies"),
+            _advice("add {kind: minhash} to dedup", unless="minhash"),
+            _advice("lower the threshold of minhash", where="minhash"),
+            _advice("a sample has fewer than the whole", where=SAMPLED),
+        ],
     ),
     "unknown ids": Bound(
         usual="under 0.5 %", high=0.005, worst_high=0.01,
-        above="train the tokenizer on this corpus, on more of it, or take a byte-level one",
+        above=[
+            _advice("train the tokenizer on this corpus", unless="train"),
+            _advice("train it on more of the corpus", where="train"),
+            _advice("take a byte-level one"),
+        ],
     ),
     "window filled": Bound(
         usual="80 % or more", low=0.8, worst_low=0.5,
-        below=f"the files are short against windows of {WINDOW:,} ids: make fewer and larger ones, or rehearse on more",
+        below=[
+            _advice(f"the files are short against windows of {WINDOW:,} ids: make fewer and larger ones"),
+            _advice("rehearse on more", where=SAMPLED),
+        ],
     ),
     "share against mix": Bound(
         usual="under 5 % off", high=0.05, worst_high=0.2,
-        above="the mixture needs more of a source: more input, a larger max_repetition, fewer total_tokens",
+        above=[_advice("the mixture needs more of a source: more input, a larger max_repetition, fewer total_tokens")],
     ),
-    "shard size": Bound(
-        usual="1-2 GB", low=SHARD_BYTES, high=(2 << 30) + 1, worst_low=SHARD_BYTES / 10,
-        below="raise max_tokens of the format: many small files are slow to list and to open",
-        above="lower max_tokens of the format, or take one that cuts its files: a failed copy begins again",
-    ),
+    "shard size": Bound(usual="one file"),
     "characters lost in cleaning": Bound(
         usual="under 50 %", high=0.5, worst_high=0.8,
-        above="see which rule takes them in report/summary.md, and its samples in report/rejected; loosen it",
+        above=[_advice("see which rule takes them in report/summary.md, its samples in report/rejected; loosen it")],
     ),
     "quarantined": Bound(
         usual="under 0.1 %", high=0.001, worst_high=0.01,
-        above="see report/quarantine for the reasons; text_key or the encoding may be wrong",
+        above=[_advice("see report/quarantine for the reasons; text_key or the encoding may be wrong")],
     ),
     "validation also in train": Bound(
         usual="0", high=1, worst_high=0.5,
-        above="add {kind: exact} to dedup: training on validation text spoils every loss that is measured on it",
+        above=[
+            _advice(
+                "add {kind: exact} to dedup: training on validation text spoils every loss that is measured on it",
+                unless="exact",
+            ),
+            _advice("documents became copies when parts of them were removed: give their sources less of that, or "
+                    "run dedup on the output", where="exact"),
+        ],
     ),
     "bytes per token": Bound(
         usual="2.5-8", low=2.5, high=8,
-        below="the tokenizer knows little of this text: train one on it (bytes and characters have 1 to 3 by nature)",
-        above="much of the text repeats itself: look at documents with `inspect`",
+        below=[
+            _advice("characters and bytes have 1 to 3 by nature", where="bytes"),
+            _advice("characters and bytes have 1 to 3 by nature", where="characters"),
+            _advice("the tokenizer knows little of this text: train one on it", unless="train"),
+            _advice("raise tokenizer.vocab_size", where="train"),
+        ],
+        above=[_advice("much of the text repeats itself: look at documents with `inspect`")],
     ),
 }  # fmt: skip
 """The figures of the table, in its order."""
@@ -112,34 +162,40 @@ def verdict(value: float, bound: Bound) -> str:
 
 def health(found: Findings) -> list[Row]:
     """The table: a row a figure, or one a source or format. A figure that there is none of has no row."""
-    documents, characters = found.documents, found.characters
+    documents, characters, has = found.documents, found.characters, found.in_force
+    copied = {"verdict": "warning", "remedy": "no copies were looked for: add {kind: exact} to dedup"}
     return [
-        _row("dedup retention", _ratio(documents["deduplicated"], documents["cleaned"]), percent)
-        | ({} if found.searched else {"verdict": "warning", "remedy": "no copies were looked for: see dedup"}),
-        _row("unknown ids", _ratio(found.unknown, found.tokens), percent),
-        _row("window filled", filled(found.files), percent),
+        _row("dedup retention", _ratio(documents["deduplicated"], documents["cleaned"]), percent, has)
+        | ({} if found.searched else copied),
+        _row("unknown ids", _ratio(found.unknown, found.sampled.tokens), percent, has),
+        _row("window filled", filled(found.files), percent, has),
         *_shares(found),
         *_sizes(found),
-        _row("characters lost in cleaning", _lost(characters["usable"], characters["cleaned"]), percent),
-        _row("quarantined", _ratio(found.quarantined, documents["read"]), percent),
-        *([] if found.across is None else [_row("validation also in train", found.across, "{:,.0f}".format)]),
+        _row("characters lost in cleaning", _lost(characters["usable"], characters["cleaned"]), percent, has),
+        _row("quarantined", _ratio(found.quarantined, documents["read"]), percent, has),
+        *([] if found.across is None else [_row("validation also in train", found.across, "{:,.0f}".format, has)]),
         *(
-            _row("bytes per token", _ratio(nbytes, found.source_tokens[name]), "{:.2f}".format, name)
+            _row("bytes per token", _ratio(nbytes, found.source_tokens[name]), "{:.2f}".format, has, name)
             for name, nbytes in found.text_bytes.items()
             if found.source_tokens.get(name)
         ),
     ]
 
 
-def _row(what: str, value: float, shown: Callable[[float], str], of: str = "") -> Row:
-    bound = BOUNDS[what]
+def _row(what: str, value: float, shown: Callable[[float], str], has: Sequence[str], of: str = "") -> Row:
+    return _judged(what, value, shown(value), BOUNDS[what], has, of)
+
+
+def _judged(what: str, value: float, shown: str, bound: Bound, has: Sequence[str], of: str) -> Row:
     judged = verdict(value, bound)
+    helps = [] if judged == "good" else bound.below if value < bound.low else bound.above
+    remedies = [advice.text for advice in helps if advice.unless not in has and advice.where in ("", *has)]
     return {
         "figure": f"{what}: {of}" if of else what,
-        "value": shown(value),
+        "value": shown,
         "usual": bound.usual,
         "verdict": judged,
-        "remedy": "" if judged == "good" else bound.below if value < bound.low else bound.above,
+        "remedy": "; ".join(remedies),
     }
 
 
@@ -158,43 +214,40 @@ def _shares(found: Findings) -> list[Row]:
         for name, target in found.targets.items()
         if target
     }
-    return [_row("share against mix", share, percent, name) for name, share in off.items()]
+    return [_row("share against mix", share, percent, found.in_force, name) for name, share in off.items()]
 
 
 def _sizes(found: Findings) -> list[Row]:
-    """One row a format: how large a train file of the whole corpus will be. A corpus that is smaller than one file
-    should be has nothing to be joined with."""
+    """One row a format: how large a train file of the whole corpus will be."""
     rows = []
     for kind in dict.fromkeys(file.format for file in found.files if file.split == "train"):
         files = [file for file in found.files if (file.format, file.split) == (kind, "train")]
-        total = sum(file.bytes for file in files) / found.share
-        size = float(max(file.bytes for file in files))
-        if len(files) == 1:
-            most = found.most_tokens.get(kind, math.inf)
-            size = min(total, max(size, most * files[0].bytes / max(1, files[0].tokens)))
-        small = {"verdict": "good", "remedy": ""} if total < SHARD_BYTES and len(files) == 1 else {}
-        rows.append(_row("shard size", size, gigabytes, kind) | small)
+        nbytes, ids = (sum(column) for column in zip(*((file.bytes, file.tokens) for file in files), strict=True))
+        whole, bound = nbytes / found.sampled.share, BOUNDS["shard size"]
+        cut = found.cuts.get(kind)
+        if cut is not None:
+            an_id = nbytes / max(1, ids)
+            bound = _size_bound(cut, an_id, whole)
+            whole = min(whole, max(cut.most * an_id, *(file.bytes for file in files)))
+        rows.append(_judged("shard size", whole, gigabytes(whole), bound, found.in_force, kind))
     return rows
 
 
-def projections(found: Findings) -> list[str]:
-    """What the whole corpus will give and take, each line with its arithmetic. Times are not among them: these lines
-    are published."""
-    output = sum(file.bytes for file in found.files)
-    share = f"{found.share:.6g}"
-    return [
-        f"tokens: {found.tokens:,} / {share} = {found.tokens / found.share:,.0f}",
-        f"output: {gigabytes(output)} / {share} = {gigabytes(output / found.share)}",
-        f"work area: {gigabytes(found.work_bytes)} / {share} = {gigabytes(found.work_bytes / found.share)}",
-    ]
-
-
-def hours(reading: float, working: float, share: float, workers: int) -> str:
-    """How long the whole corpus will take, with the arithmetic. ``reading``: seconds of all workers in which all input
-    was read; ``working``: seconds in which the sample was worked on."""
-    found = (reading + working / share) / workers / 3600
-    one = "1 worker" if workers == 1 else f"{workers} workers"
-    return f"hours: ({reading:,.1f} s reading all input + {working:,.1f} s / {share:.6g}) / {one} = {found:,.2f} h"
+def _size_bound(cut: Cut, an_id: float, whole: float) -> Bound:
+    """Around what is usual for the format; ``an_id``: bytes of one, ``whole``: of all files of the corpus, which has
+    nothing to be joined with where it is smaller than one."""
+    usual = cut.usual * an_id
+    if whole <= usual and whole <= cut.most * an_id:
+        return Bound(usual=f"one file, below {gigabytes(usual)}")
+    return Bound(
+        usual=f"about {gigabytes(usual)}",
+        low=usual / 2,
+        high=usual * 2,
+        worst_low=usual / FAR,
+        worst_high=usual * FAR,
+        below=[_advice(f"raise {cut.key} of the format: many small files are slow to list and to open")],
+        above=[_advice(f"lower {cut.key} of the format: a failed copy begins again")],
+    )
 
 
 def rehearsal_name(generation: int) -> str:
@@ -211,7 +264,8 @@ class Rehearsed(Value, frozen=True, kw_only=True):
 
 def encoded(found: Findings) -> bytes:
     """The bytes of the file for programs."""
-    made = Rehearsed(rows=health(found), projections=projections(found))
+    lines = projections(found.sampled, sum(file.bytes for file in found.files), found.work_bytes, not found.targets)
+    made = Rehearsed(rows=health(found), projections=lines)
     return msgspec.json.format(msgspec.json.encode(made), indent=1) + b"\n"
 
 

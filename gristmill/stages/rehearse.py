@@ -10,11 +10,14 @@ import xxhash
 from gristmill import places
 from gristmill.config import REHEARSAL, PrepareConfig
 from gristmill.reporting.figures import Figures
-from gristmill.reporting.rehearsal import Findings, Rehearsed, decoded, encoded, hours, page, rehearsal_name
+from gristmill.reporting.forecast import Sampled, hours
+from gristmill.reporting.rehearsal import SAMPLED, Cut, Findings, Rehearsed, decoded, encoded, page, rehearsal_name
 from gristmill.stages._arrow import batches
 from gristmill.stages._kept import kept
 from gristmill.stages.budget import text_of
+from gristmill.stages.decide import NO_PLACE, VERDICT
 from gristmill.stages.plan import listed
+from gristmill.stages.records import mapped
 from gristmill.stages.results import Results
 from gristmill.stages.spans import settle
 from gristmill.types import Manifest, StageReport, file_name
@@ -95,26 +98,56 @@ def _findings(results: Results, counted: Figures, manifest: Manifest, share: flo
     across, text_bytes = _texts(results, config)
     stored = [*results.fetched, *_worked(results)]
     return Findings(
-        share=share,
         documents=counted.documents,
         characters=counted.characters,
         quarantined=sum(report.quarantined for report in [*results.fetched, *results.tokenized]),
         searched=bool(config.dedup),
         unknown=sum(report.details["unknown"] for report in results.tokenized),
-        tokens=sum(tokens.values()),
+        sampled=_sampled(results, sum(tokens.values()), share),
         across=across,
         text_bytes=text_bytes,
         source_tokens=tokens,
         targets=manifest.config.get("mix") or {},
         mixed={name: row.get("train_tokens", row["tokens"]) for name, row in manifest.sources.items()},
         files=[file for file in manifest.files if file.generation == results.generation],
-        most_tokens={
-            format.kind(): int(most)
+        cuts={
+            format.kind(): Cut(key=format.cut_by, most=format.most_ids(), usual=type(format)().most_ids())
             for format in config.formats
-            if (most := format.settings().get("max_tokens")) is not None
+            if format.cut_by
         },
+        in_force=[
+            *(kind.kind() for kind in config.dedup),
+            config.tokenizer.kind(),
+            *([SAMPLED] if share < 1 else []),
+        ],
         work_bytes=sum(artifact.nbytes for report in stored for artifact in report.artifacts.values()),
     )
+
+
+def _sampled(results: Results, tokens: int, share: float) -> Sampled:
+    """What the forecast is made from."""
+    documents, squares = 0, 0.0
+    for report in results.tokenized:
+        for batch in batches(report.artifacts["index"]):
+            lengths = batch.column("length").to_numpy().astype(np.float64)
+            documents, squares = documents + len(lengths), squares + float(lengths @ lengths)
+    copies = _copies(results.decided)
+    return Sampled(
+        share=share,
+        documents=documents,
+        tokens=tokens,
+        squares=squares,
+        twice=int(np.count_nonzero(copies == 1)),
+        oftener=int(np.count_nonzero(copies > 1)),
+    )
+
+
+def _copies(decided: StageReport) -> np.ndarray:
+    """int64: of each document that has copies in the sample, how many."""
+    found = mapped(decided, "verdicts", VERDICT)
+    found = found[found["kept_place"] != NO_PLACE]
+    kept = found["kept_place"].astype(np.uint64) << np.uint64(32) | found["kept_row"]
+    return np.unique(kept, return_counts=True)[1]
 
 
 def _texts(results: Results, config: PrepareConfig) -> tuple[int | None, dict[str, int]]:

@@ -6,20 +6,25 @@ import msgspec
 import pytest
 from manifests import token_file
 
+from gristmill.reporting.forecast import Sampled, hours, projections
 from gristmill.reporting.rehearsal import (
     BOUNDS,
+    SAMPLED,
+    Cut,
     Findings,
     Rehearsed,
     decoded,
     encoded,
     filled,
     health,
-    hours,
     page,
     percent,
-    projections,
 )
 from gristmill.reporting.tables import gigabytes
+
+
+def sample(share: float) -> Sampled:
+    return Sampled(share=share, documents=700, tokens=1_000_000, squares=2e9)
 
 
 def findings(**changes: Any) -> Findings:
@@ -27,15 +32,17 @@ def findings(**changes: Any) -> Findings:
     documents = {"read": 1000, "usable": 1000, "cleaned": 900, "deduplicated": 700, "published": 700}
     characters = {"usable": 5_000_000, "cleaned": 4_500_000, "deduplicated": 3_500_000, "published": 3_500_000}
     plain = Findings(
-        share=0.001, documents=documents, characters=characters, quarantined=0, searched=True, unknown=0,
-        tokens=1_000_000, across=0, text_bytes={"web": 4_000_000}, source_tokens={"web": 1_000_000},
+        documents=documents, characters=characters, quarantined=0, searched=True, unknown=0,
+        sampled=sample(0.001), across=0, text_bytes={"web": 4_000_000}, source_tokens={"web": 1_000_000},
         targets={"web": 1.0}, mixed={"web": 7},
-        files=[token_file(bytes=1_500_000, tokens=750_000)], most_tokens={}, work_bytes=8_000_000,
+        files=[token_file(bytes=1_500_000, tokens=750_000)], cuts={}, in_force=[SAMPLED], work_bytes=8_000_000,
     )  # fmt: skip
     return msgspec.structs.replace(plain, **changes)
 
 
 def rows(**changes: Any) -> dict[str, Any]:
+    if "share" in changes:
+        changes["sampled"] = sample(changes.pop("share"))
     return {str(row["figure"]): row for row in health(findings(**changes))}
 
 
@@ -53,6 +60,15 @@ def mixture(web: int) -> dict[str, Any]:
 
 def one_file(nbytes: int) -> list[Any]:
     return [token_file(bytes=nbytes, tokens=1024)]
+
+
+def cut(most: int, whole: int) -> dict[str, Any]:
+    """A format whose files have 1,000 ids where its own tools write them, cut at ``most``, of so many ids."""
+    file = token_file(
+        format="olmo", path="olmo/train/part-00000.npy", bytes=2 * min(most, whole), tokens=min(most, whole)
+    )
+    files = [file] * -(-whole // min(most, whole))
+    return {"files": files, "share": 1, "cuts": {"olmo": Cut(key="max_tokens", most=most, usual=1000)}}
 
 
 @pytest.mark.parametrize(
@@ -83,14 +99,14 @@ def one_file(nbytes: int) -> list[Any]:
         ("share against mix: web", mixture(481), "bad"),
         ("share against mix: web", mixture(0), "bad"),
         ("shard size: nanogpt", {"files": one_file(100), "share": 1}, "good"),
-        ("shard size: nanogpt", {"files": one_file(1_000_000)}, "good"),
-        ("shard size: nanogpt", {"files": one_file(2_147_483)}, "good"),
-        ("shard size: nanogpt", {"files": one_file(2_147_484)}, "warning"),
-        ("shard size: nanogpt", {"files": one_file(999) * 2, "share": 1}, "bad"),
-        ("shard size: nanogpt", {"files": one_file(99_999_999) * 2}, "bad"),
-        ("shard size: nanogpt", {"files": one_file(100_000_000) * 2}, "warning"),
-        ("shard size: nanogpt", {"files": one_file(999_999_999) * 2}, "warning"),
-        ("shard size: nanogpt", {"files": one_file(1_000_000_000) * 2}, "good"),
+        ("shard size: nanogpt", {"files": one_file(10**9)}, "good"),
+        ("shard size: olmo", cut(most=1000, whole=1000), "good"),
+        ("shard size: olmo", cut(most=999, whole=1000), "good"),
+        ("shard size: olmo", cut(most=499, whole=1000), "warning"),
+        ("shard size: olmo", cut(most=99, whole=1000), "bad"),
+        ("shard size: olmo", cut(most=10**6, whole=1999), "good"),
+        ("shard size: olmo", cut(most=10**6, whole=2001), "warning"),
+        ("shard size: olmo", cut(most=10**6, whole=10_001), "bad"),
         ("characters lost in cleaning", {"characters": characters(501)}, "good"),
         ("characters lost in cleaning", {"characters": characters(500)}, "warning"),
         ("characters lost in cleaning", {"characters": characters(201)}, "warning"),
@@ -146,18 +162,39 @@ def test_a_source_of_which_nothing_was_published_has_no_bytes_per_token() -> Non
 def test_nothing_left_of_anything() -> None:
     """Everything may be dropped but one document without characters."""
     nothing = dict.fromkeys(findings().documents, 0)
-    empty = {"documents": nothing, "characters": nothing, "tokens": 0, "files": [], "text_bytes": {}}
+    none = Sampled(share=0.1, documents=0, tokens=0, squares=0)
+    empty = {"documents": nothing, "characters": nothing, "sampled": none, "files": [], "text_bytes": {}}
     assert "shard size: nanogpt" not in rows(**empty)
     assert filled([]) == 1
 
 
-def test_a_format_that_cuts_its_files_keeps_their_size() -> None:
-    """A sample of one part is scaled up to the size that the format cuts at, not to a file of a terabyte."""
+def test_a_file_is_judged_by_what_is_usual_for_its_format() -> None:
+    """17 MB was called good beside "1-2 GB", and a file of a terabyte was foretold for a format that cuts."""
     files = [token_file(format="olmo", path="olmo/train/part-00000.npy", bytes=4_000_000, tokens=2_000_000)]
-    row = rows(files=files, most_tokens={"olmo": 512 << 20}, share=1e-6)["shard size: olmo"]
-    assert row["value"] == "1.07 GB"
-    assert row["verdict"] == "good"
-    assert rows(files=files, share=1e-6)["shard size: olmo"]["value"] == "4,000.00 GB"
+    cuts = {"olmo": Cut(key="max_tokens", most=512 << 20, usual=512 << 20)}
+    row = rows(files=files, cuts=cuts, share=1e-6)["shard size: olmo"]
+    assert [row[name] for name in ("value", "usual", "verdict")] == ["1.07 GB", "about 1.07 GB", "good"]
+    row = rows(files=files, cuts=cuts, share=1)["shard size: olmo"]
+    assert [row[name] for name in ("value", "usual", "verdict")] == ["4 MB", "one file, below 1.07 GB", "good"]
+    row = rows(files=files, share=1e-6)["shard size: olmo"]
+    assert [row[name] for name in ("value", "usual", "verdict")] == ["4,000.00 GB", "one file", "good"]
+
+
+def test_what_is_done_already_is_not_advised() -> None:
+    """Who has minhash, and is told to add minhash, stops reading remedies."""
+    few = {"documents": steps(cleaned=100, deduplicated=90), "across": 2, "unknown": 10_000}
+    for kinds, told, untold in (
+        (["exact", "bytes"], ["add {kind: minhash}", "train the tokenizer on this corpus"], ["lower the threshold"]),
+        (
+            ["minhash", "train"],
+            ["lower the threshold", "train it on more", "add {kind: exact}"],
+            ["add {kind: minhash}"],
+        ),
+        (["exact", "minhash"], ["when parts of them were removed"], ["add {kind: exact}", "a sample has fewer"]),
+    ):
+        said = " ".join(str(row["remedy"]) for row in rows(**few, in_force=kinds).values())
+        assert all(part in said for part in told), said
+        assert not any(part in said for part in untold), said
 
 
 def test_validation_files_are_no_shards() -> None:
@@ -169,11 +206,12 @@ def test_validation_files_are_no_shards() -> None:
 
 def test_what_the_whole_corpus_takes_is_shown_with_its_arithmetic() -> None:
     """A projection that nobody can check is a guess."""
-    assert projections(findings()) == [
-        "tokens: 1,000,000 / 0.001 = 1,000,000,000",
+    assert projections(sample(0.001), 1_500_000, 8_000_000, bounded=True) == [
+        "tokens: 1,000,000 / 0.001 = 1,000,000,000, in 99 of 100 cases 884,855,393 to 1,115,144,607",
         "output: 1.5 MB / 0.001 = 1.50 GB",
         "work area: 8 MB / 0.001 = 8.00 GB",
     ]
+    assert projections(sample(0.001), 0, 0, bounded=False)[0].endswith(" = 1,000,000,000")
     assert hours(7200, 36, 0.01, 2) == "hours: (7,200.0 s reading all input + 36.0 s / 0.01) / 2 workers = 1.50 h"
     assert hours(0, 36, 0.01, 1).endswith("/ 1 worker = 1.00 h")
 
@@ -181,7 +219,9 @@ def test_what_the_whole_corpus_takes_is_shown_with_its_arithmetic() -> None:
 def test_the_published_verdict_can_be_read_back() -> None:
     """The terminal and the server show what the file has."""
     found = decoded(encoded(findings()))
-    assert found == Rehearsed(rows=health(findings()), projections=projections(findings()))
+    assert found == Rehearsed(
+        rows=health(findings()), projections=projections(sample(0.001), 1_500_000, 8_000_000, False)
+    )
     text = page(found, "hours: 1 < 2")
     assert "| dedup retention | 77.8 % | 60-85 % | good |" in text
     assert "- hours: 1 &#60; 2" in text
