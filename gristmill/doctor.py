@@ -10,7 +10,7 @@ from gristmill import claims, ledger, places, s3, storage
 from gristmill.claims import UNFINISHED
 from gristmill.errors import ConfigError
 from gristmill.manifest import MANIFEST, listed_bytes, strangers
-from gristmill.stages.generations import FINISHED, latest
+from gristmill.stages.generations import FINISHED, latest, speaks_of_last
 from gristmill.storage import Entry
 from gristmill.types import Value
 
@@ -93,7 +93,7 @@ def _of_output(uri: str, entries: dict[str, Entry], oldest: float) -> list[Findi
     ]
     if claim is not None:  # files without a manifest may be those of the run
         return [*found, Finding(kind="unfinished", uri=place.uri, remedy=again)]
-    if MANIFEST not in entries or place.read(MANIFEST) != place.read(place.names(FINISHED)[-1]):
+    if not speaks_of_last(uri):
         remedy = f"{MANIFEST} does not speak of the last generation: run its configuration again"
         found.append(Finding(kind="unfinished", uri=place.uri, remedy=remedy))
     return found + [

@@ -41,10 +41,11 @@ def _given(generation: int, shards: Sequence[ShardRef | SourceShard], removed: l
 
 def _settle(manifest: bytes, config: PrepareConfig) -> None:
     """Put the manifest that a stopped run had decided on."""
-    decided = decoded(manifest, places.at(config.destination).where(claims.UNFINISHED))
     with suppress(BusyError):
-        _put_manifest(decided, config)
-    point(decided, config)
+        _put_manifest(decoded(manifest, places.at(config.destination).where(claims.UNFINISHED)), config)
+    finished_all = latest(config.destination)
+    assert finished_all is not None
+    point(finished_all, config)
 
 
 def _outdated(planned: Plan, config: PrepareConfig) -> ConfigError | None:
@@ -126,18 +127,19 @@ def put(name: str, parts: list[Path], prefix: bytes, claim: Claim, config: Prepa
             raise
 
 
-def finish(manifest: Manifest, claim: Claim, config: PrepareConfig) -> None:
-    """Put the manifest in place for good. Raises ``BusyError`` when another run finished the generation."""
+def finish(added: Manifest, manifest: Manifest, claim: Claim, config: PrepareConfig) -> None:
+    """Put the manifest of a generation in place for good, and that of all of them. Raises ``BusyError`` when another
+    run finished the generation."""
     with _changing(claim, config) as is_there:
         if is_there:
-            holding.decide(config.destination, claim, encoded(manifest))
-    _put_manifest(manifest, config)
+            holding.decide(config.destination, claim, encoded(added))
+    _put_manifest(added, config)
     point(manifest, config)
 
 
-def _put_manifest(manifest: Manifest, config: PrepareConfig) -> None:
-    number = len(manifest.generations)
+def _put_manifest(added: Manifest, config: PrepareConfig) -> None:
+    number = added.generations[-1].number
     try:
-        places.at(config.destination).publish(finished(number), [], encoded(manifest))
+        places.at(config.destination).publish(finished(number), [], encoded(added))
     except OccupiedError:
         raise _late(number, config) from None

@@ -1,7 +1,8 @@
 """What a data set holds already, and what arrived since: its next generation.
 
-A finished generation is the file ``manifests/g00001.json``, put there once and never replaced; ``manifest.json`` is a
-copy of the latest one, moved on by compare-and-swap. Published files of earlier generations stay as they are.
+A finished generation is the file ``manifests/g00001.json``, which says what its run added, put there once and never
+replaced; ``manifest.json`` is the sum of all, moved on by compare-and-swap. Published files of earlier generations
+stay as they are.
 """
 
 from itertools import pairwise
@@ -11,7 +12,7 @@ import msgspec
 from gristmill import claims, ledger, places
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, OtherRules, VerificationError
-from gristmill.manifest import MANIFEST, decoded, encoded, listed_bytes
+from gristmill.manifest import MANIFEST, decoded, encoded, exists, joined, listed_bytes, read_manifest, seal
 from gristmill.stages._contents import sha256_of
 from gristmill.stages.changes import check_changed, key_differences, moved
 from gristmill.types import Manifest, ShardRef, SourceShard, StageReport, Value
@@ -47,15 +48,56 @@ class Earlier(Value, frozen=True, kw_only=True):
 
 
 def finished(number: int) -> str:
-    """Where the manifest of a generation is."""
+    """Where the manifest of what a generation added is."""
     return f"{FINISHED}/g{number:05d}.json"
 
 
 def latest(output: str) -> Manifest | None:
-    """The manifest of the last finished generation, whether ``manifest.json`` speaks of it already or not."""
+    """The manifest of all finished generations, whether ``manifest.json`` speaks of the last one already or not.
+
+    Raises ``VerificationError`` when the file of one is missing, or the last one says something else.
+    """
+    before = read_manifest(output) if exists(output) else None
+    number = _finished_there(output, before)
+    if before is not None and added_by(len(before.generations), output).generations != before.generations[-1:]:
+        place = places.at(output)
+        raise VerificationError(
+            f"{place.where(finished(len(before.generations)))} is not of the data set that {place.where(MANIFEST)} "
+            "speaks of; bring back the one or the other from where the output was moved or copied from"
+        )
+    return upto(number, output, before)
+
+
+def upto(number: int, output: str, before: Manifest | None = None) -> Manifest | None:
+    """The manifest of the first so many generations, or ``before`` and those that it does not speak of."""
+    for further in range(len(before.generations) + 1 if before else 1, number + 1):
+        before = joined(before, added_by(further, output))
+    return before and seal(before)
+
+
+def added_by(number: int, output: str) -> Manifest:
+    """What a generation added."""
+    place, name = places.at(output), finished(number)
+    return decoded(place.read(name), place.where(name))
+
+
+def speaks_of_last(output: str) -> bool:
+    """Whether ``manifest.json`` speaks of the last finished generation."""
+    before = read_manifest(output) if exists(output) else None
+    return before is not None and len(before.generations) == _finished_there(output, before)
+
+
+def _finished_there(output: str, before: Manifest | None) -> int:
+    """How many generations are finished."""
     place = places.at(output)
     names = place.names(FINISHED)
-    return decoded(place.read(names[-1]), place.where(names[-1])) if names else None
+    number = max(len(before.generations) if before else 0, len(names))
+    for missing in sorted({finished(wanted) for wanted in range(1, number + 1)} - {*names}):
+        raise VerificationError(
+            f"{place.where(missing)} is missing, and {number} generations are finished; bring it back from where the "
+            "output was moved or copied from, or make the data set anew with --rebuild"
+        )
+    return number
 
 
 def point(manifest: Manifest, config: PrepareConfig) -> None:
@@ -83,7 +125,7 @@ def arrivals(listed: list[ShardRef], config: PrepareConfig) -> Arrivals:
     there = {key_of(shard): shard for shard in listed}
     same = same_shards(there, known)
     wrong = _wrong(before, config)
-    lost = next((file.generation for file in before.files if file.path in wrong and wrong[file.path] is None), None)
+    lost = _lost([name for name, nbytes in wrong.items() if nbytes is None], before, config)
     if lost is not None and there.keys() == same:
         again = [_again(row, same, there) for row in before.source_shards if row.generation == lost]
         return Arrivals(generation=lost, shards=again, removed=before.generations[lost - 1].removed)
@@ -137,6 +179,13 @@ def _wrong(manifest: Manifest, config: PrepareConfig) -> dict[str, int | None]:
     return {name: found.get(name) for name, nbytes in listed_bytes(manifest).items() if found.get(name) != nbytes}
 
 
+def _lost(missing: list[str], before: Manifest, config: PrepareConfig) -> int | None:
+    """The first generation of which a published file is missing."""
+    names = set(missing)
+    numbers = range(1, len(before.generations) + 1) if names else []
+    return next((number for number in numbers if names & {*listed_bytes(added_by(number, config.destination))}), None)
+
+
 def check_sizes(manifest: Manifest, config: PrepareConfig) -> None:
     """Raises ``VerificationError`` unless every published file is there with the size that the manifest says."""
     _refuse(_wrong(manifest, config), manifest, config)
@@ -147,10 +196,10 @@ def _refuse(wrong: dict[str, int | None], manifest: Manifest, config: PrepareCon
     for name, found in wrong.items():
         more = f" ({len(wrong) - 1:,} more files are missing or changed)" if len(wrong) > 1 else ""
         how = "is missing" if found is None else f"has {found:,} bytes"
-        remedy = "bring it back" if found is None else "bring back what it was, or remove it"
+        remedy = "bring it back, or" if found is None else "bring back what it was, or remove it and"
         raise VerificationError(
             f"{places.at(config.destination).where(name)} {how}; the manifest lists it with {listed[name]:,}{more}; "
-            f"{remedy}, or run with the input that the data set has: its files are made again"
+            f"{remedy} run with the input that the data set has: what is missing is made again"
         )
 
 

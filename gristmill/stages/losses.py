@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gristmill.config import PrepareConfig
+from gristmill.manifest import identity
 from gristmill.reporting.losses import REWRITTEN
 from gristmill.stages.decide import reasons_of
 from gristmill.stages.mix import NOT_MIXED, published_pieces
 from gristmill.stages.name import LITTLE_LEFT, TRIMMED
-from gristmill.stages.results import Results, identity
+from gristmill.stages.results import Results
 from gristmill.stages.spans import kinds
 from gristmill.types import Loss
 

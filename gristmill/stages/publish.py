@@ -8,15 +8,15 @@ from gristmill import claims, ledger, places
 from gristmill.claims import Claim
 from gristmill.config import PrepareConfig
 from gristmill.errors import BusyError, ConfigError, StorageError, VerificationError
-from gristmill.manifest import exists, read_manifest, seal, strangers
+from gristmill.manifest import joined, read_manifest, seal, strangers
 from gristmill.stages.attachments import Content, attached, attachments
 from gristmill.stages.changes import check_new
 from gristmill.stages.claiming import claimed, finish, put
-from gristmill.stages.generations import check_sizes, latest, point, withdrawn
+from gristmill.stages.generations import check_sizes, latest, point, speaks_of_last, upto, withdrawn
 from gristmill.stages.losses import losses
 from gristmill.stages.mix import counts_of
 from gristmill.stages.pages import pages, place_card
-from gristmill.stages.results import Results, joined, manifest_of, nothing
+from gristmill.stages.results import Results, manifest_of, nothing
 from gristmill.stages.tombstones import tombstones
 from gristmill.stages.upload import published_file
 from gristmill.threads import each
@@ -41,41 +41,48 @@ def publish(results: Results, config: PrepareConfig) -> Manifest:
         gone = [row for row in before.source_shards if row.index in earlier.union(results.removed)]
         check_new(results, gone, config)
     added = manifest_of(files, results, losses(results, config), config)
-    manifest = added if before is None else joined(before, added)
     uploaded = [report.artifacts["file"] for report in results.uploaded]
     _check_there(uploaded, config)
-    further = attachments(results, manifest, config)
-    return _finished(manifest, before, results.removed, uploaded, further, results.claim, config)
+    further = attachments(results, joined(before, added), config)
+    return _finished(added, before, uploaded, further, results.claim, config)
 
 
 def _finished(
-    manifest: Manifest,
+    added: Manifest,
     before: Manifest | None,
-    removed: list[int],
     uploaded: list[Artifact],
     further: dict[str, Content],
     claim: Claim,
     config: PrepareConfig,
 ) -> Manifest:
     """Put the further files of a generation in place, compare all of it once more, then put its manifest."""
-    number = len(manifest.generations)
-    if removed and config.on_removed == "tombstone":
-        name = file_name("tombstones/removed.json", number)
-        further[name] = tombstones(removed, manifest, config)
-        manifest = _entombed(manifest, name)
-    listed = {entry.path: entry for entry in before.attachments} if before else {}
-    further |= pages(manifest, list(listed), further, config)
-    listed |= {path: attached(path, content) for path, content in further.items()}
-    manifest = seal(msgspec.structs.replace(manifest, attachments=[listed[path] for path in sorted(listed)]))
+    name = file_name("tombstones/removed.json", added.generations[-1].number)
+    if added.generations[-1].removed and config.on_removed == "tombstone":
+        generation = msgspec.structs.replace(added.generations[-1], tombstones=name)
+        added = msgspec.structs.replace(added, generations=[generation])
+    further |= _described(joined(before, added), before, further, config)
+    listed = [attached(path, further[path]) for path in sorted(further)]
+    added = seal(msgspec.structs.replace(added, attachments=listed))
+    manifest = seal(joined(before, added))
     _check_alone(manifest, config)
     _put(further, claim, config)
     if places.is_remote(config.destination):  # on a disk the claim is locked, and nobody can have come meanwhile
         _check_there(uploaded, config)
     check_sizes(manifest, config)
-    finish(manifest, claim, config)
+    finish(added, manifest, claim, config)
     check_sizes(manifest, config)
     place_card(config)
     return manifest
+
+
+def _described(
+    manifest: Manifest, before: Manifest | None, further: dict[str, Content], config: PrepareConfig
+) -> dict[str, Content]:
+    """Tombstones of the last generation, and the pages of all."""
+    last = manifest.generations[-1]
+    found = {last.tombstones: tombstones(last.removed, manifest, config)} if last.tombstones else {}
+    earlier = [entry.path for entry in before.attachments] if before else []
+    return {**found, **pages(manifest, earlier, {**further, **found}, config)}
 
 
 def stand(planned: Plan, config: PrepareConfig) -> Manifest:
@@ -86,7 +93,7 @@ def stand(planned: Plan, config: PrepareConfig) -> Manifest:
     if planned.removed and config.on_removed == "tombstone":
         with claimed(planned, config) as claim:
             return _removed(planned, claim, config)
-    if claims.found(config.destination) is not None or not _speaks_of_last(config):
+    if claims.found(config.destination) is not None or not speaks_of_last(config.destination):
         with suppress(BusyError), claimed(planned, config):  # else another run is at work, on the next generation
             point(_last(config), config)
     place_card(config)
@@ -99,16 +106,11 @@ def _last(config: PrepareConfig) -> Manifest:
     return found
 
 
-def _speaks_of_last(config: PrepareConfig) -> bool:
-    """Whether ``manifest.json`` speaks of the last generation."""
-    return exists(config.destination) and read_manifest(config.destination) == _last(config)
-
-
 def _removed(planned: Plan, claim: Claim, config: PrepareConfig) -> Manifest:
     """A generation of tombstones alone, unless a run of the same input was first."""
     found = _last(config)
     if len(found.generations) < planned.generation:
-        return _finished(joined(found, nothing(planned, found)), found, planned.removed, [], {}, claim, config)
+        return _finished(nothing(planned, found), found, [], {}, claim, config)
     point(found, config)
     return found
 
@@ -121,11 +123,15 @@ def _again(before: Manifest, files: list[PublishedFile], results: Results, confi
             f"{config.destination}: generation {results.generation} is finished and was made from other input; "
             "choose another --output"
         )
+    made, earlier = upto(results.generation, config.destination), upto(results.generation - 1, config.destination)
+    assert made is not None
     wanted = {entry.path: entry for entry in before.attachments}
-    further = {path: content for path, content in attachments(results, before, config).items() if path in wanted}
+    further = {path: content for path, content in attachments(results, made, config).items() if path in wanted}
     for path, content in further.items():
         if attached(path, content) != wanted[path]:
             raise ConfigError(f"{config.destination}: {path} is finished and was made from other input")
+    described = _described(made, earlier, further, config)
+    further |= {path: found for path, found in described.items() if attached(path, found) == wanted.get(path)}
     _put(further, results.claim, config)
     point(before, config)
     check_sizes(before, config)
@@ -139,11 +145,6 @@ def _put(further: dict[str, Content], claim: Claim, config: PrepareConfig) -> No
             put(path, [], content, claim, config)
         else:
             put(path, content, b"", claim, config)
-
-
-def _entombed(manifest: Manifest, name: str) -> Manifest:
-    *others, last = manifest.generations
-    return msgspec.structs.replace(manifest, generations=[*others, msgspec.structs.replace(last, tombstones=name)])
 
 
 def _check_alone(manifest: Manifest, config: PrepareConfig) -> None:

@@ -261,68 +261,7 @@ def nothing(planned: Plan, before: Manifest) -> Manifest:
         rules=[],
         losses=[],
         files=[],
+        attachments=[],
         source_shards=[],
         passed_over=planned.passed_over,
-    )
-
-
-def joined(before: Manifest, added: Manifest) -> Manifest:
-    """A data set with a further generation; counts are those of all."""
-    return msgspec.structs.replace(
-        added,
-        generations=[*before.generations, *added.generations],
-        tokenizer=msgspec.structs.replace(
-            added.tokenizer,
-            documents_compared=before.tokenizer.documents_compared + added.tokenizer.documents_compared,
-        ),
-        totals=_sum(before.totals, added.totals),
-        dropped=_sum(before.dropped, added.dropped),
-        quarantined=_sum(before.quarantined, added.quarantined),
-        sources={
-            name: _sum(before.sources.get(name, {}), added.sources.get(name, {}))
-            for name in sorted(before.sources | added.sources)
-        },
-        rules=_joined_rules(before.rules, added.rules),
-        losses=_joined_losses(before.losses, added.losses),
-        files=[*before.files, *added.files],
-        source_shards=[*before.source_shards, *added.source_shards],
-    )
-
-
-def _sum(first: dict[str, int], second: dict[str, int]) -> dict[str, int]:
-    return {key: first.get(key, 0) + second.get(key, 0) for key in sorted(first | second)}
-
-
-def identity(loss: Loss) -> tuple[str, str, str, str]:
-    """What a data set has one row for."""
-    return loss.source, loss.stage, loss.rule, loss.reason
-
-
-def _joined_losses(before: list[Loss], added: list[Loss]) -> list[Loss]:
-    table = {identity(loss): loss for loss in before}
-    for loss in added:
-        first = table.get(identity(loss))
-        counts = {name: getattr(loss, name) + getattr(first, name, 0) for name in ("documents", "characters", "tokens")}
-        table[identity(loss)] = msgspec.structs.replace(loss, **counts)
-    return [table[key] for key in sorted(table)]
-
-
-def _joined_rules(before: list[RuleRecord], added: list[RuleRecord]) -> list[RuleRecord]:
-    """Rules of a source keep their places; those of a new source come last."""
-    table: dict[tuple[str, int], RuleRecord] = {}
-    for records in (before, added):
-        seen: Counter[str] = Counter()
-        for record in records:
-            key = (record.source, seen[record.source])
-            seen[record.source] += 1
-            table[key] = _joined_rule(table[key], record) if key in table else record
-    return list(table.values())
-
-
-def _joined_rule(first: RuleRecord, second: RuleRecord) -> RuleRecord:
-    counts = ("documents_in", "documents_out", "characters_in", "characters_out", "tokens_lost")
-    return msgspec.structs.replace(
-        first,
-        dropped=_sum(first.dropped, second.dropped),
-        **{name: getattr(first, name) + getattr(second, name) for name in counts},
     )

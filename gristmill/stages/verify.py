@@ -8,10 +8,10 @@ import numpy as np
 from gristmill import places, plugins, progress, storage
 from gristmill.errors import ConfigError, GristmillError
 from gristmill.formats.base import Format
-from gristmill.manifest import MANIFEST, decoded, read_manifest, strangers
+from gristmill.manifest import MANIFEST, joined, read_manifest, seal, strangers
 from gristmill.places import Place
 from gristmill.recount import block_digests, recount
-from gristmill.stages.generations import finished
+from gristmill.stages.generations import FINISHED, added_by, finished
 from gristmill.stages.label_masks import wrong_mask
 from gristmill.types import AttachedFile, Manifest, PublishedFile, Value
 
@@ -43,7 +43,7 @@ def verify(output: str) -> Verified:
     for attached in manifest.attachments:
         with place.fresh(attached.path) as path:
             problems += _bytes(path, place.where(attached.path), attached)
-    problems += _generations(place, manifest)
+    problems += _generations(output, manifest)
     for name in strangers(output, manifest):
         part = name.partition("/")[0]
         problems.append(f"{place.where(name)}: not in the manifest; expected no other file in {part}/")
@@ -56,22 +56,20 @@ def verify(output: str) -> Verified:
     )
 
 
-def _generations(place: Place, manifest: Manifest) -> list[str]:
-    """The manifest of every generation is there, and is a beginning of the last one."""
-    problems = []
+def _generations(output: str, manifest: Manifest) -> list[str]:
+    """The manifest of every generation is there, and together they say what ``manifest.json`` says."""
+    place, found = places.at(output), None
     for number in range(1, len(manifest.generations) + 1):
         name = finished(number)
         if not place.has(name):
-            problems.append(f"{place.where(name)}: missing; expected the manifest of generation {number}")
-            continue
+            return [f"{place.where(name)}: missing; expected the manifest of generation {number}"]
         try:
-            found = decoded(place.read(name), place.where(name))
+            found = joined(found, added_by(number, output))
         except GristmillError as error:
-            problems.append(str(error))
-            continue
+            return [str(error)]
         if found.generations != manifest.generations[:number] or found.files != manifest.files[: len(found.files)]:
-            problems.append(f"{place.where(name)}: says something else of its generations than {MANIFEST}")
-    return problems
+            return [f"{place.where(name)}: says something else of its generation than {MANIFEST}"]
+    return [] if found and seal(found) == manifest else [f"{place.where(FINISHED)}: adds up to another {MANIFEST}"]
 
 
 def format_of(manifest: Manifest, kind: str) -> Format:
