@@ -176,6 +176,25 @@ class Budget(Value, frozen=True, kw_only=True):
         return sum(source.text for source in self.sources)
 
 
+class Excerpt(Value, frozen=True, kw_only=True):
+    """The beginning of a document."""
+
+    id: str
+    text: str
+    characters: int
+    """Of the whole document."""
+
+
+class FirstRows(Value, frozen=True, kw_only=True):
+    """What the first file of its kind of a source begins with."""
+
+    source: str
+    uri: str
+    documents: list[Excerpt]
+    remarks: list[str]
+    """What a user should know before the run: keys that no row has, a separator that never occurs."""
+
+
 class Plan(Value, frozen=True, kw_only=True):
     """What a run will read, and what it needs on disk."""
 
@@ -186,6 +205,7 @@ class Plan(Value, frozen=True, kw_only=True):
     removed: list[int]
     """Shards of earlier generations that are no longer in the input."""
     passed_over: list[PassedOver] = msgspec.field(default_factory=list)
+    first_rows: list[FirstRows]
     done: dict[str, int]
     """Per stage: input shards whose output stands already."""
     budget: Budget

@@ -1,5 +1,6 @@
 """What nobody sees in a text, and where its lines end: one rule for sources, cleaning, dedup and reports."""
 
+import json
 import re
 from re import Pattern
 
@@ -29,6 +30,21 @@ def separator(text: str) -> Pattern[bytes]:
     """What stands between two parts of a text in UTF-8; a line end in ``text`` stands for LF, CRLF and CR alike."""
     parts = _LINE_END.split(text)
     return re.compile(_ANY_LINE_END.join(re.escape(part.encode()) for part in parts))
+
+
+_ESCAPES = {r"\n": "\n", r"\r": "\r", r"\t": "\t", r"\f": "\f"}
+
+
+def unescaped(text: str) -> str:
+    """With the characters for which its escapes were probably written."""
+    return re.sub(r"\\[nrtf]", lambda found: _ESCAPES[found[0]], text)
+
+
+def unmet(text: str) -> str:
+    """What is said of a separator that does not occur."""
+    meant = unescaped(text)
+    remedy = f": YAML reads a backslash in double quotes alone, separator: {json.dumps(meant)}" if meant != text else ""
+    return f"the separator {text!r} does not occur, so that each file is one document{remedy}"
 
 
 def unix_lines(data: bytes) -> bytes:

@@ -6,7 +6,7 @@ from gristmill.commands import say
 from gristmill.config import PrepareConfig
 from gristmill.errors import OtherRules
 from gristmill.manifest import exists
-from gristmill.reporting.tables import gigabytes, link_lines, passed_over_lines
+from gristmill.reporting.tables import first_rows_lines, gigabytes, link_lines, passed_over_lines
 from gristmill.reporting.terminal import Terminal
 from gristmill.stages.plan import plan
 from gristmill.types import Budget, Plan
@@ -50,6 +50,8 @@ def show_plan(planned: Plan, config: PrepareConfig) -> None:
         left = "" if free is None else f", {gigabytes(free)} free"
         about = f"about {gigabytes(need)}, {gigabytes(least)} at least"
         console.print(f"{name:9} {place}: {about}{left}", soft_wrap=True)
+    for line in [line for first in planned.first_rows for line in first_rows_lines(first)]:
+        console.print(line, soft_wrap=True, highlight=False)
     done = ", ".join(f"{stage} {count}" for stage, count in planned.done.items())
     for line in [*passed_over_lines(planned.passed_over), *link_lines(planned.shards)]:
         console.print(line, soft_wrap=True)

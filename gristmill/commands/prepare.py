@@ -64,7 +64,7 @@ def parser() -> Parser:
         "--strict", action="store_true", help="stop when folders or globs pass files over (on_skipped: fail)"
     )
     found.add_argument(
-        "--dry-run", action="store_true", help="show inputs, sizes, disk budget, what is done; run nothing"
+        "--dry-run", action="store_true", help="show inputs, first documents, disk budget, what is done; run nothing"
     )
     found.add_argument(
         "--explain", action="store_true", help="show each source's rules, every threshold and its origin; run nothing"
@@ -164,6 +164,8 @@ def _check(options: argparse.Namespace) -> int:
     planned = planned_for(config, dry_run=options.dry_run)
     for line in [] if options.dry_run else passed_over_lines(planned.passed_over):
         say(line, file=sys.stderr)
+    for remark in [remark for first in planned.first_rows for remark in first.remarks]:
+        say(f"warning: {remark}", file=sys.stderr)
     if planned.removed:
         say(_gone(planned, config), file=sys.stderr)
     if options.dry_run:

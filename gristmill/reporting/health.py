@@ -8,6 +8,7 @@ import msgspec
 
 from gristmill.reporting.tables import Row, link_lines, passed_over_lines, rule_rows
 from gristmill.types import Manifest
+from gristmill.whitespace import unmet
 
 LEAST_KEPT = 0.2
 """A filter that keeps less is set wrong more often than the corpus is that bad."""
@@ -68,8 +69,19 @@ def warnings(manifest: Manifest) -> list[str]:
             f"tokenizer: {manifest.tokenizer.fast_path} and the reference differ on "
             f"{manifest.tokenizer.documents_different:,} documents compared; the reference encoded their shards"
         )
-    found += [*dominant(manifest), *held_out(manifest)]
+    found += [*dominant(manifest), *held_out(manifest), *undivided(manifest)]
     return [*found, *passed_over_lines(manifest.passed_over), *link_lines(manifest.source_shards)]
+
+
+def undivided(manifest: Manifest) -> list[str]:
+    """A line for a source whose separator divided none of its files, as far as they were read to their end."""
+    found = []
+    for source in manifest.config["sources"]:
+        label = source["name"] or source["kind"]
+        counts = [shard.documents for shard in manifest.source_shards if shard.source == label and not shard.error]
+        if source.get("separator") and counts and max(counts) <= 1 and source["limit_documents"] is None:
+            found.append(f"{label}: {unmet(source['separator'])}")
+    return found
 
 
 def dominant(manifest: Manifest) -> list[str]:

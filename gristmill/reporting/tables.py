@@ -1,9 +1,10 @@
 """Rows for people: of published files, input shards, sources, rules. Strings in them are as the data has them; whoever
 shows a row makes it harmless: ``escaped`` for the pages of the server, ``markdown``, the template of the report."""
 
+import json
 from collections.abc import Sequence
 
-from gristmill.types import Manifest, PassedOver, ShardRef, SourceShard, StageReport
+from gristmill.types import FirstRows, Manifest, PassedOver, ShardRef, SourceShard, StageReport
 
 Row = dict[str, object]
 
@@ -111,6 +112,16 @@ def passed_over_lines(passed: Sequence[PassedOver]) -> list[str]:
     return [
         _passed_over(name, [row for row in passed if row.source == name]) for name in {row.source: 0 for row in passed}
     ]
+
+
+def first_rows_lines(first: FirstRows) -> list[str]:
+    """The file, and a line for each of its first documents: the id and how the text begins."""
+    shown = [
+        f"  {printable(row.id)}: {printable(json.dumps(row.text, ensure_ascii=False))}"
+        f"{f' ... {row.characters:,} characters' if row.characters > len(row.text) else ''}"
+        for row in first.documents
+    ]
+    return [f"{first.source}: {first.uri} begins with", *(shown or ["  no document"])]
 
 
 def _passed_over(source: str, rows: list[PassedOver]) -> str:

@@ -1,6 +1,6 @@
 """What every input source offers: an ordered list of shards, and the documents of one shard."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import pyarrow as pa
@@ -126,6 +126,10 @@ class Source(Plugin):
     def listed(self) -> Inputs:
         """All shards; a source that lists folders also says which files it passes over."""
         return Inputs(shards=self.shards())
+
+    def remarks(self, shards: Sequence[ShardRef]) -> list[str]:
+        """What a user should know of some of these shards before they are read; reads a few MB at most."""
+        return []
 
     def reaches(self, folder: str) -> bool:
         """Whether files that appear in this folder can become input."""

@@ -1,14 +1,17 @@
 """Text in files: JSON Lines, parquet, plain text and HTML, compressed or not, on disk or behind a URI."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any, ClassVar
 
 from msgspec.structs import replace
 from pydantic import Field, FieldSerializationInfo, field_serializer, field_validator
 
+from gristmill import whitespace
 from gristmill.addresses import REFUSED_IN_FORMS, has_user, is_chained, public, with_user_of
-from gristmill.errors import InputError, StorageError
+from gristmill.errors import GristmillError, InputError, StorageError
 from gristmill.s3_keys import KEYS_IN_ADDRESS
 from gristmill.settings import FULL_ADDRESSES, Location
 from gristmill.sources import _listing, _text
@@ -29,6 +32,9 @@ SHARD_BYTES = 256 * MIB
 
 UNDIVIDED_BYTES = 32 * MIB
 """A parquet file up to this size is one shard without a look inside: thousands of small files plan in no time."""
+
+_LOOKED_INTO = 8
+"""Text files in whose first megabyte a separator is looked for before it is called missing."""
 
 
 class Files(KeyedSource):
@@ -114,6 +120,19 @@ class Files(KeyedSource):
                 raise
             _listing.check_unchanged(shard)
 
+    def remarks(self, shards: Sequence[ShardRef]) -> list[str]:
+        """A separator that does not occur at the start of some text files, and what one of them has instead."""
+        if self.separator is None:
+            return []
+        between, heads = whitespace.separator(self.separator), {}
+        for shard in [shard for shard in shards if kind_of(shard.uri) == "text"][:_LOOKED_INTO]:
+            with suppress(GristmillError), _listing.opened(self._address(shard.uri)) as raw:
+                heads[shard.uri] = next(text_of(raw, self.limits).pieces, b"")
+        if not heads or any(map(between.search, heads.values())):
+            return []
+        uri, head = next(iter(heads.items()))
+        return [f"{uri}: {whitespace.unmet(self.separator)}; it has {_look(head, self.separator)}"]
+
     def _address(self, uri: str) -> str:
         """Where a file is opened: its public address with what the path that names it has of user and query."""
         for path in self.paths:
@@ -169,6 +188,15 @@ def _share(raw: Raw, shard: ShardRef) -> float:
     """How much of a shard that is read from its start on lies behind."""
     start = 0 if shard.part is None else shard.part["start"]
     return min(1.0, (raw.position - start) / max(1, shard.size))
+
+
+def _look(head: bytes, separator: str) -> str:
+    """What else may stand between the documents of a file, and how it begins."""
+    marks = [whitespace.unescaped(separator), "\n\n\n", "\n\n", "\n", "\f", "---", "***", "<|endoftext|>"]
+    counts = {mark: len(whitespace.separator(mark).findall(head)) for mark in marks if mark != separator}
+    found = ", ".join(f"{json.dumps(mark)} {count} times" for mark, count in counts.items() if count)
+    begins = json.dumps(head[:80].decode(errors="replace"), ensure_ascii=False)
+    return f"{found or 'no line end'} in its first {len(head):,} bytes and begins {begins}"
 
 
 def _line_ranges(file: Found, address: str) -> list[Part] | list[None]:

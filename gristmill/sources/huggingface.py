@@ -93,9 +93,8 @@ class HuggingFace(KeyedSource):
             text_join=self.text_join,
             id_key=self.id_key,
             source_key=self.source_key,
-            columns=self.columns,
             limits=self.limits,
-        )
+        ).model_copy(update={"columns": self.columns})
 
     def _of_files(self, files: list[str]) -> Iterator[dict[str, Any]]:
         chosen = [files[index] for index in self._wanted(len(files))]

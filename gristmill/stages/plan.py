@@ -8,6 +8,7 @@ from gristmill.reporting.tables import gigabytes, passed_over_lines
 from gristmill.sources.base import Inputs
 from gristmill.stages import clean, fetch, sign
 from gristmill.stages.budget import budget
+from gristmill.stages.first_rows import first_rows
 from gristmill.stages.generations import arrivals
 from gristmill.types import DANGLING, Plan, ShardRef
 
@@ -15,7 +16,8 @@ from gristmill.types import DANGLING, Plan, ShardRef
 def plan(config: PrepareConfig) -> Plan:
     """What has arrived since the data set was last published, in global order, with the disk budget.
 
-    Raises ``InputError`` when a source has nothing to read, ``ConfigError`` when the output holds something else.
+    Raises ``InputError`` when a source has nothing to read or its first file has no text by the name that is asked for,
+    ``ConfigError`` when the output holds something else.
     """
     work, output = places.at(config.execution.work), places.at(config.destination)
     _check_apart(config, [work, output])
@@ -29,6 +31,7 @@ def plan(config: PrepareConfig) -> Plan:
         shards=shards,
         removed=arrived.removed,
         passed_over=found.passed_over,
+        first_rows=first_rows(shards, config),
         done=done(shards, config),
         budget=budget(shards, config),
         work_free=work.free_bytes(),
