@@ -7,6 +7,7 @@ import numpy as np
 from gristmill import places
 from gristmill.errors import ConfigError, alternatives
 from gristmill.manifest import read_manifest
+from gristmill.origins import Origins
 from gristmill.stages.recall import published_encoder
 from gristmill.stages.verify import format_of
 from gristmill.types import DOCUMENT, Value
@@ -30,6 +31,8 @@ class Part(Value, frozen=True, kw_only=True):
     source: str
     input: str
     """The input shard that it comes from."""
+    shard: int
+    """The number of that."""
     text: str
 
 
@@ -111,6 +114,16 @@ class Browser:
             if text in found.text:
                 yield found
 
+    def names(self, parts: list[Part], *, remote: bool) -> list[str]:
+        """The ids of the documents of some parts, as ``Origins`` finds them."""
+        origins = Origins(self.manifest, self._encoder, remote=remote)
+        found: dict[int, str] = {}
+        for shard in {part.shard for part in parts}:
+            numbers = [part.document for part in parts if part.shard == shard]
+            ids = origins.ids(shard, [self.document(number).text for number in numbers])
+            found |= dict(zip(numbers, ids, strict=True))
+        return [found[part.document] for part in parts]
+
     @property
     def _called(self) -> str:
         return f"split {self.split!r} of format {self.format!r}"
@@ -133,6 +146,7 @@ class Browser:
             length=length,
             source=shard.source,
             input=shard.uri,
+            shard=shard.index,
             text=self._decoded(self._read(start, stop)) if stop > start else "",
         )
 

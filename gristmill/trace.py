@@ -9,7 +9,6 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from msgspec.structs import replace
 
 from gristmill import config as configuration
 from gristmill import places, storage
@@ -17,6 +16,7 @@ from gristmill.cleaning.base import Cleaner, Filter, Rule, verdicts
 from gristmill.config import PrepareConfig
 from gristmill.errors import InputError
 from gristmill.manifest import read_manifest
+from gristmill.origins import shards_of
 from gristmill.places import Place
 from gristmill.sources.base import Source
 from gristmill.stages._special import SPECIAL_ID, SpecialIds
@@ -77,7 +77,7 @@ def trace(output: str, document: str) -> list[Trace]:
     rows = _ledger(place, document)
     found = [
         traced
-        for shard in _shards_of(manifest, config, {row["shard"] for row in rows})
+        for shard in shards_of(manifest, config, {row["shard"] for row in rows})
         for traced in _Tracer(place, manifest, config, shard).traces(document, rows)
     ]
     found = found or [*_quarantined(place, manifest, document), *_left_out(manifest, config, document)]
@@ -95,18 +95,6 @@ def _ledger(place: Place, document: str) -> list[dict[str, Any]]:
     for name in place.names("report/duplicates"):
         rows += pq.read_table(place.path(name), filters=[("id", "==", document)]).to_pylist()
     return rows
-
-
-def _shards_of(manifest: Manifest, config: PrepareConfig, wanted: set[int]) -> list[ShardRef]:
-    """The wanted input shards, or all that could be read, with the numbers that they had in the run."""
-    numbers = {(row.source, row.uri, str(row.part)): row.index for row in manifest.source_shards if not row.error}
-    found = []
-    for source in config.sources:
-        for shard in source.planned():
-            number = numbers.get((source.label, shard.uri, str(shard.part)))
-            if number is not None and number in (wanted or {number}):
-                found.append(replace(shard, index=number, source=source.label))
-    return found
 
 
 class _Tracer:
@@ -196,7 +184,7 @@ class _Tracer:
     def _kept_text(self, row: dict[str, Any]) -> str:
         """The document of this input, the line of an evaluation file or the document of earlier data."""
         if row["kept_shard"] is not None:
-            for shard in _shards_of(self._manifest, self._config, {row["kept_shard"]}):
+            for shard in shards_of(self._manifest, self._config, {row["kept_shard"]}):
                 return _Tracer(self._place, self._manifest, self._config, shard).text(row["kept_id"])
             return ""  # its file is gone, or another one has its name
         if CONTAMINATED in row["reason"]:

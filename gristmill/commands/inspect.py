@@ -10,9 +10,10 @@ from gristmill.reporting.tables import SPARED, printable
 from gristmill.s3_reached import check_reached
 
 DESCRIPTION = """\
-Show what a trainer will read: published ids decoded as text, with the borders of documents and the input file that each
-comes from. Documents and windows are numbered from 0, over all files of a split in the order of the manifest. Without
-an option: what there is, and the first document.
+Show what a trainer will read: published ids decoded as text, with the borders of documents and, of each, input file and
+id. Published files hold no ids of documents: each is found by its text in the input file, where that is still there.
+Documents and windows are numbered from 0, over all files of a split in the order of the manifest. Without an option:
+what there is, and the first document.
 """
 
 EPILOG = """\
@@ -43,6 +44,9 @@ def parser() -> Parser:
     found.add_argument("--split", metavar="NAME", help="split to look at (default: the first in the manifest)")
     found.add_argument("--format", metavar="KIND", help="format to look at (default: the first in the manifest)")
     found.add_argument("--characters", type=int, metavar="N", help="show at most N characters of a text (default: all)")
+    found.add_argument(
+        "--ids", action="store_true", help="look up ids in remote input as well: it is downloaded for that"
+    )
     found.add_argument("--debug", action="store_true", help="show tracebacks")
     return found
 
@@ -63,20 +67,20 @@ def _inspect(options: argparse.Namespace) -> int:
     check_reached(options.output)
     browser = Browser(options.output, split=options.split, format=options.format)
     if options.doc is not None:
-        return _show([browser.document(options.doc)], options.characters)
+        return _show(browser, [browser.document(options.doc)], options)
     if options.window is not None:
-        return _show(browser.window(options.window, options.length), options.characters)
+        return _show(browser, browser.window(options.window, options.length), options)
     if options.search is not None:
         return _search(browser, options)
     _overview(browser, options.length)
-    return _show([browser.document(0)] if browser.documents else [], options.characters)
+    return _show(browser, [browser.document(0)] if browser.documents else [], options)
 
 
 def _search(browser: Browser, options: argparse.Namespace) -> int:
     found = 0
     for part in islice(browser.search(options.search), options.most):
         found += 1
-        _show([part], options.characters)
+        _show(browser, [part], options)
     if not found:
         print(f"{options.search!r}: in none of the {browser.documents:,} documents of split {browser.split}")
     return 0 if found else 1
@@ -96,9 +100,10 @@ def _overview(browser: Browser, length: int) -> None:
     print()
 
 
-def _show(parts: list[Part], most: int | None) -> int:
-    for part in parts:
-        print(_border(part))
+def _show(browser: Browser, parts: list[Part], options: argparse.Namespace) -> int:
+    most: int | None = options.characters
+    for part, name in zip(parts, browser.names(parts, remote=options.ids), strict=True):
+        print(_border(part, name))
         text = printable(part.text, SPARED)
         hidden = 0 if most is None else max(0, len(text) - most)
         print(text[:most])
@@ -107,8 +112,8 @@ def _show(parts: list[Part], most: int | None) -> int:
     return 0 if parts else 1
 
 
-def _border(part: Part) -> str:
-    """What stands above a text; a part that is not whole says so."""
+def _border(part: Part, name: str) -> str:
+    """What stands above a text; a part that is not whole says so. ``name``: the id of the document."""
     whole = f"{part.ids:,} ids" if part.ids == part.length else f"{part.ids:,} of {part.length:,} ids"
-    origin = printable(f"{part.source}, {part.input}")
+    origin = printable(f"{part.source}, {part.input}, id {name or 'unknown'}")
     return f"---- document {part.document}: {whole} from {part.file}[{part.start}], of {origin} ----"

@@ -37,7 +37,7 @@ def test_without_an_option_it_says_what_there_is(output: str, capsys: pytest.Cap
 def test_a_document_stands_below_its_border(output: str, capsys: pytest.CaptureFixture[str]) -> None:
     border, *text = shown(capsys, output, "--doc", "1")
     origin = Path(output).parent / "in" / "a.jsonl"
-    assert border == f"---- document 1: 24 ids from nanogpt/train.bin[11], of web, {origin} ----"
+    assert border == f"---- document 1: 24 ids from nanogpt/train.bin[11], of web, {origin}, id a.jsonl:2 ----"
     assert text == ["second text", "of two lines"]
 
 
@@ -47,6 +47,14 @@ def test_a_window_shows_the_borders_in_it(output: str, capsys: pytest.CaptureFix
     assert lines[1] == "t"
     assert lines[2].startswith("---- document 1: 7 of 24 ids")
     assert lines[3] == "second "
+
+
+def test_every_view_has_the_ids_of_documents(output: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """``explain`` asks for an id, and whoever looked at published text had none to give."""
+    views = [[], ["--doc", "3"], ["--window", "0", "--length", "40"], ["--search", "of two"]]
+    borders = [[line for line in shown(capsys, output, *view) if ", id " in line] for view in views]
+    ids = [[line.split(", id ")[1].split()[0] for line in lines] for lines in borders]
+    assert ids == [["a.jsonl:1"], ["a.jsonl:4"], ["a.jsonl:1", "a.jsonl:2", "a.jsonl:3"], ["a.jsonl:2"]]
 
 
 def test_a_search_stops_where_it_was_told(output: str, capsys: pytest.CaptureFixture[str]) -> None:
