@@ -169,6 +169,11 @@ class PrepareConfig(Settings):
         """The source of this name."""
         return next(source for source in self.sources if source.label == label)
 
+    @property
+    def programs(self) -> list[str]:
+        """The sources of programs, in which lines and indentation count."""
+        return sorted(source.label for source in self.sources if source.genre == "code")
+
     def format(self, kind: str) -> Format:
         """The format of this kind."""
         return next(format for format in self.formats if format.kind() == kind)
@@ -211,6 +216,8 @@ class PrepareConfig(Settings):
             source.label: [cleaner.identity() for cleaner in self.rules(source.label)] for source in self.sources
         }
         document["against"] = [seal_of(output) for output in self.against]
+        if self.programs and self.dedup:
+            document["programs"] = self.programs
         return document | self.mixture()
 
     def mixture(self) -> dict[str, Any]:
@@ -227,8 +234,13 @@ class PrepareConfig(Settings):
         document = self.identity()
         rules = document.pop("cleaning")
         document.pop("sources")
+        programs = document.pop("programs", [])
         for source in self.sources:
-            document[f"sources.{source.label}"] = [source.reading(), rules[source.label]]
+            document[f"sources.{source.label}"] = [
+                source.reading(),
+                rules[source.label],
+                *([True] if source.label in programs else []),
+            ]
         return {key: _digest(value) for key, value in document.items()}
 
     def settings(self) -> dict[str, Any]:

@@ -34,7 +34,7 @@ class DedupKind(Plugin):
 class Dedup(DedupKind):
     """Finds documents that repeat another one. Which of them stays is not its concern."""
 
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     """Raised as well when other pairs are compared or other copies stay: that is decided for all kinds together."""
 
     transitive: ClassVar[bool] = False
@@ -48,8 +48,9 @@ class Dedup(DedupKind):
         """dtype of ``Signatures.check`` with its width as a subarray: one record is one row."""
         raise NotImplementedError
 
-    def sign(self, documents: pa.RecordBatch) -> Signatures:
-        """Signatures of a batch of ``DOCUMENT_SCHEMA``; each document's depend on nothing but the document."""
+    def sign(self, documents: pa.RecordBatch, programs: np.ndarray | None = None) -> Signatures:
+        """Signatures of a batch of ``DOCUMENT_SCHEMA``; each document's depend on nothing but the document.
+        ``programs``, bool: which documents are of a source of genre ``code``; None where none is."""
         raise NotImplementedError
 
     def confirmed(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -112,6 +113,6 @@ class SpanDedup(DedupKind):
     """A document that lost something and has fewer characters left is dropped, unless one of its spans is the first of
     those for which other documents lost theirs."""
 
-    def spans(self, texts: pa.StringArray) -> Spans:
-        """The spans of a batch that are long enough to be compared."""
+    def spans(self, texts: pa.StringArray, *, programs: bool = False) -> Spans:
+        """The spans of a batch that are long enough to be compared. ``programs``: the texts are of genre ``code``."""
         raise NotImplementedError

@@ -1,5 +1,6 @@
 """Documents whose text is equal up to white space."""
 
+import re
 from typing import ClassVar
 
 import numpy as np
@@ -8,13 +9,19 @@ import xxhash
 
 from gristmill.columns import utf8
 from gristmill.dedup.base import Dedup, Signatures
+from gristmill.whitespace import unix_lines
 
 BLANKS = b"\t\n\v\f\r "
+LINE_ENDS = re.compile(rb"(?:[ \t\v\f]*\n)+")
+WITHIN_LINE = re.compile(rb"(?<=[^ \t\v\f\n])[ \t\v\f]+")
 TO_SPACE = bytes(0x20 if code in BLANKS else code for code in range(256))
 
 
 class Exact(Dedup):
     """Equal means: the same UTF-8 bytes once every run of ASCII white space is one space and the ends are stripped.
+
+    Of a source of genre ``code`` the lines and their indentation count, tabs and spaces apart: empty lines, white space
+    at the ends of lines and the kind of line end do not, and a run of white space within a line is one space.
 
     The signature is xxh3_128 of those bytes: among 10**12 documents the chance of one false match is below 10**-14.
     """
@@ -24,19 +31,27 @@ class Exact(Dedup):
     def check_dtype(self) -> np.dtype:
         return np.dtype(("<u8", (1,)))
 
-    def sign(self, documents: pa.RecordBatch) -> Signatures:
-        data, starts, stops = normalised(documents.column("text"))
+    def sign(self, documents: pa.RecordBatch, programs: np.ndarray | None = None) -> Signatures:
+        texts = documents.column("text")
+        data, starts, stops = normalised(texts)
         view = data.data
         hashes = [
             xxhash.xxh3_128_digest(view[start:stop])
             for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)
         ]
+        for place in np.flatnonzero(programs) if programs is not None else []:
+            hashes[place] = xxhash.xxh3_128_digest(program(texts[place].as_py().encode()))
         halves = np.frombuffer(b"".join(hashes), ">u8").reshape(-1, 2).astype("<u8")
         return Signatures(bands=halves[:, :1], check=halves[:, 1:], valid=np.ones(len(hashes), bool))
 
     def confirmed(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         same: np.ndarray = (first == second).all(axis=1)
         return same
+
+
+def program(text: bytes) -> bytes:
+    """Its lines with their indentation."""
+    return WITHIN_LINE.sub(b" ", LINE_ENDS.sub(b"\n", unix_lines(text))).lstrip(b"\n").rstrip(BLANKS)
 
 
 def normalised(texts: pa.StringArray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -105,7 +105,7 @@ class MinHash(Dedup):
         """
         return np.dtype((np.uint8 if self.scheme == "fast" else np.dtype("<u4"), (self.num_perm,)))
 
-    def sign(self, documents: pa.RecordBatch) -> Signatures:
+    def sign(self, documents: pa.RecordBatch, programs: np.ndarray | None = None) -> Signatures:
         """As in the base class; beyond the result, memory is a few MB however long a document is."""
         texts = documents.column("text")
         signatures = _permutations.empty(len(texts), self.num_perm)

@@ -42,12 +42,12 @@ class Sentence(SpanDedup):
     """Removes every run of ``sentences`` consecutive sentences that was seen before, as C4 does with three (Raffel et
     al. 2020, section 2.2). Runs overlap, so a longer copied passage goes whole; they never cross documents."""
 
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     sentences: int = Field(3, ge=1, le=100, description="Sentences a run.")
     min_bytes: int = Field(100, ge=1, description="Shorter runs are left alone; bytes of UTF-8.")
 
-    def spans(self, texts: pa.StringArray) -> Spans:
+    def spans(self, texts: pa.StringArray, *, programs: bool = False) -> Spans:
         offsets, view = utf8(texts)
         data = bytes(view)
         document, start, stop, _ = _spans.parts(data, offsets, END)
@@ -57,4 +57,4 @@ class Sentence(SpanDedup):
         elif last:
             whole = document[:-last] == document[last:]
             document, start, stop = document[:-last][whole], start[:-last][whole], stop[last:][whole]
-        return _spans.spans(data, offsets, document, start, stop, stop, self.min_bytes)
+        return _spans.spans(data, offsets, (document, start, stop, stop), self.min_bytes, programs=programs)

@@ -38,7 +38,7 @@ class Url(Dedup):
         """The second half of the 128-bit hash."""
         return np.dtype((np.dtype("<u8"), (1,)))
 
-    def sign(self, documents: pa.RecordBatch) -> Signatures:
+    def sign(self, documents: pa.RecordBatch, programs: np.ndarray | None = None) -> Signatures:
         """As in the base class; raises ``ConfigError`` that lists the columns where there is no such column."""
         names = documents.schema.names
         if self.column not in names:

@@ -94,7 +94,7 @@ def done(shards: list[ShardRef], config: PrepareConfig) -> dict[str, int]:
         pieces = range(fetched.details["pieces"])
         cleaned = [ledger.fingerprint("clean", clean.inputs(shard, key, piece, config)) for piece in pieces]
         counts["fetch"] += 1
-        signed = [ledger.fingerprint("sign", sign.inputs(name, config)) for name in cleaned]
+        signed = [ledger.fingerprint("sign", sign.inputs(shard, name, config)) for name in cleaned]
         for stage, names in (("clean", cleaned), ("sign", signed)):
             counts[stage] += all(ledger.present(work.where(f"{stage}/{name}")) is not None for name in names)
     return counts

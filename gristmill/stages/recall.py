@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from gristmill import ledger, places, plugins, progress, storage
 from gristmill.columns import strings
@@ -15,9 +16,10 @@ from gristmill.manifest import read_manifest
 from gristmill.places import Place
 from gristmill.stages._arrow import DocumentWriter, characters
 from gristmill.stages._loaded import loaded
+from gristmill.stages.sign import PROGRAM
 from gristmill.stages.verify import format_of
 from gristmill.tokenizers.base import Encoder, Tokenizer
-from gristmill.types import DOCUMENT_SCHEMA, Manifest, PublishedFile, ShardRef, StageReport
+from gristmill.types import DOCUMENT, DOCUMENT_SCHEMA, Manifest, PublishedFile, ShardRef, StageReport
 
 BATCH_DOCUMENTS = 1024
 
@@ -52,13 +54,14 @@ def recall(output: str, path: str, number: int, config: PrepareConfig) -> StageR
     """
     manifest = read_manifest(output)
     file = next(entry for entry in manifest.files if entry.path == path)
+    programs = _programs(output, file, manifest)
 
     def produce(work: Path, key: str) -> StageReport:
         out = DocumentWriter(work / "documents.arrow", config.execution.kept())
         count = size = 0
         for texts in _texts(output, file, manifest):
             ids = [f"{output}/{path}#{count + place}" for place in range(len(texts))]
-            columns = [strings(ids), strings(texts), strings([file.split] * len(texts))]
+            columns = [strings(ids), strings(texts), programs[count : count + len(texts)]]
             batch = pa.RecordBatch.from_arrays(columns, schema=DOCUMENT_SCHEMA)
             out.write(batch)
             count, size = count + len(texts), size + characters(batch.column("text"))
@@ -75,7 +78,19 @@ def recall(output: str, path: str, number: int, config: PrepareConfig) -> StageR
         )
 
     determined = {"file": file.sha256, "tokenizer": manifest.tokenizer.sha256, "name": f"{output}/{path}"}
+    if PROGRAM in programs.unique().to_pylist():
+        determined["programs"] = PROGRAM
     return ledger.run(config.execution.work, "recall", number, determined, produce)
+
+
+def _programs(output: str, file: PublishedFile, manifest: Manifest) -> pa.StringArray:
+    """``PROGRAM`` for each document of a file that is from a source of programs, else nothing."""
+    labels = {entry["name"] or entry["kind"] for entry in manifest.config["sources"] if entry["genre"] == PROGRAM}
+    if not labels:
+        return strings([""] * file.documents)
+    shards = [shard.index for shard in manifest.source_shards if shard.source in labels]
+    documents = np.frombuffer(places.at(output).read(f"documents/{file.path}"), DOCUMENT)
+    return pc.if_else(np.isin(documents["shard"], shards), PROGRAM, "")
 
 
 def recalled_text(name: str, outputs: list[str]) -> str:

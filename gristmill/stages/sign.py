@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gristmill import ledger, places, progress, storage
-from gristmill.columns import hashes
+from gristmill.columns import hashes, strings
 from gristmill.config import PrepareConfig
 from gristmill.dedup.base import Dedup, Match, Screen, Signatures
 from gristmill.stages._arrow import DocumentWriter, batches
@@ -19,9 +19,14 @@ BAND = np.dtype([("key", "<u8"), ("row", "<u4")])
 """One document in one band."""
 
 
-def inputs(cleaned: str, config: PrepareConfig) -> dict[str, Any]:
-    """The cleaned documents and the kinds of duplicates looked for."""
-    return {"clean": cleaned, "dedup": [kind.identity() for kind in config.dedup]}
+PROGRAM = "code"
+"""``source`` of a recalled document that was published from a source of programs."""
+
+
+def inputs(shard: ShardRef, cleaned: str, config: PrepareConfig) -> dict[str, Any]:
+    """The cleaned documents, whether they are programs, and the kinds of duplicates looked for."""
+    programs = {"programs": True} if shard.source in config.programs else {}
+    return {"clean": cleaned, "dedup": [kind.identity() for kind in config.dedup], **programs}
 
 
 def sign(shard: ShardRef, cleaned: StageReport, config: PrepareConfig) -> StageReport:
@@ -40,6 +45,7 @@ def sign(shard: ShardRef, cleaned: StageReport, config: PrepareConfig) -> StageR
         kinds = {n: _Kind(kind, folder / str(n)) for n, kind in enumerate(config.dedup) if isinstance(kind, Dedup)}
         asked = config.dedup if cleaned.stage != "recall" else []
         screens = {n: _Matches(kind) for n, kind in enumerate(asked) if isinstance(kind, Screen)}
+        of_programs = strings([PROGRAM] if cleaned.stage == "recall" else config.programs)
         ids = DocumentWriter(folder / "ids", "plain")
         with storage.Writer(folder / "characters") as lengths, storage.Writer(folder / "content") as content:
             for batch in batches(cleaned.artifacts["documents"]):
@@ -50,8 +56,9 @@ def sign(shard: ShardRef, cleaned: StageReport, config: PrepareConfig) -> StageR
                 stays = np.ones(len(batch), bool)
                 for screen in screens.values():
                     stays[screen.add(batch)] = False
+                programs = np.asarray(pc.is_in(batch.column("source"), of_programs), bool)
                 for kind in kinds.values():
-                    kind.add(kind.plugin.sign(batch), stays)
+                    kind.add(kind.plugin.sign(batch, programs), stays)
                 progress.advance(len(texts), texts.nbytes)
         artifacts = {
             "characters": lengths.artifact,
@@ -78,7 +85,7 @@ def sign(shard: ShardRef, cleaned: StageReport, config: PrepareConfig) -> StageR
             },
         )
 
-    return ledger.run(config.execution.work, "sign", shard.index, inputs(cleaned.fingerprint, config), produce)
+    return ledger.run(config.execution.work, "sign", shard.index, inputs(shard, cleaned.fingerprint, config), produce)
 
 
 class _Matches:

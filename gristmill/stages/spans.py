@@ -45,6 +45,7 @@ def sign_spans(place: int, cleaned: StageReport, decided: StageReport, config: P
         "verdict": decided.fingerprint,
         "place": place,
         "kinds": [kind.identity() for kind in kinds(config)],
+        "programs": config.programs,
     }
 
     def produce(folder: Path, key: str) -> StageReport:
@@ -52,8 +53,9 @@ def sign_spans(place: int, cleaned: StageReport, decided: StageReport, config: P
         places: list[list[np.ndarray]] = [[] for _ in kinds(config)]
         for batch in kept(place, cleaned, decided):
             texts = batch.documents.column("text")
+            programs = batch.documents.column("source")[:1].to_pylist() in [[label] for label in config.programs]
             for number, kind in enumerate(kinds(config)):
-                found = kind.spans(texts)
+                found = kind.spans(texts, programs=programs)
                 where = np.empty(len(found.start), PLACE)
                 where["row"], where["start"], where["stop"] = batch.rows[found.document], found.start, found.stop
                 keys[number].append(found.keys)

@@ -79,3 +79,20 @@ def test_a_candidate_with_another_second_half_is_no_copy() -> None:
 def test_an_empty_batch_has_no_signatures(array: pa.StringArray) -> None:
     """Arrow leaves the buffers of an empty array out, or hands on those of the array it was cut from."""
     assert values(array) == []
+
+
+SAME = ["if a:\n  b()\nc()", "\n\nif a:\r\n  b()\r\nc()\r\n", "if  a: \t\n\n  b()\n \t \nc()\n\n", "if a:\r  b()\rc()"]
+OTHER = ["if a:\n  b()\n  c()", "if a:\n\tb()\nc()", " if a:\n  b()\nc()", "if a:\n b()\nc()", "if a: b()\nc()"]
+
+
+def test_a_program_with_other_indentation_is_another_document() -> None:
+    """Two programs that do different things were one; line ends, empty lines and blanks at line ends are no matter."""
+    texts = strings([*SAME, *OTHER])
+    found = Exact().sign(batch(texts), np.ones(len(texts), bool)).bands[:, 0].tolist()
+    assert len(set(found[: len(SAME)])) == 1
+    assert len(set(found)) == 1 + len(OTHER)
+    prose = Exact().sign(batch(texts), np.zeros(len(texts), bool)).bands[:, 0].tolist()
+    assert prose == Exact().sign(batch(texts)).bands[:, 0].tolist()
+    assert len(set(prose)) == 1
+    mixed = Exact().sign(batch(texts), np.arange(len(texts)) % 2 == 0).bands[:, 0].tolist()
+    assert mixed == [(prose if place % 2 else found)[place] for place in range(len(texts))]

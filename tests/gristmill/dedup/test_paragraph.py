@@ -86,3 +86,12 @@ def test_shorter_paragraphs_are_left_alone() -> None:
 @pytest.mark.parametrize("texts", [[], [""], ["", ""], ["\n\n", "\n\n\n\n"]])
 def test_nothing_to_compare(texts: list[str]) -> None:
     assert rows(made().spans(strings(texts))) == []
+
+
+def test_of_programs_the_indentation_of_the_first_line_counts() -> None:
+    """A block at another depth is not the same program, though it is the same words."""
+    texts = strings(["x\n\n  a()\n  b()", "\n\na()\n  b()", "\n\n\n  a()\n  b()\n"])
+    for programs, number in ((False, 1), (True, 2)):
+        keys = made(min_bytes=2).spans(texts, programs=programs).keys[:, 0].tolist()
+        assert len(keys) == 3
+        assert len(set(keys)) == number

@@ -18,9 +18,10 @@ from xxhash import xxh3_64_intdigest
 
 from gristmill import serial
 from gristmill.config import PrepareConfig
+from gristmill.copies import look
 from gristmill.dedup.base import Dedup
 from gristmill.plugins import load
-from gristmill.sources import _lines, _streams
+from gristmill.sources import _lines, _streams, _unfolded
 from gristmill.stages import fetch
 from gristmill.types import Manifest
 
@@ -195,6 +196,23 @@ def test_reported_documents_stay_and_are_named(tmp_path: Path) -> None:
     assert manifest.dropped == {"duplicate_exact": 1}
 
 
+PROGRAMS = {"a": "if a:\n  b()\n  c()", "b": "if a:\n  b()\nc()", "c": "if a:\r\n  b()\r\nc()\r\n"}
+
+
+def test_programs_that_differ_by_indentation_stay_and_are_found_the_next_time(tmp_path: Path) -> None:
+    """Under genre code, in this run, against earlier data sets and in the check of published copies alike."""
+    config, _ = run(tmp_path / "old", {"a.jsonl": PROGRAMS}, sources=web(tmp_path / "old", genre="code"))
+    assert kept_for(config) == {"c": "b"}
+    assert look(config.destination) == []
+    sources = web(tmp_path / "new", genre="code")
+    new, _ = run(tmp_path / "new", {"a.jsonl": {**PROGRAMS, "d": "if a:\n    b()\nc()"}}, sources=sources,
+                 against=[config.destination])  # fmt: skip
+    assert published(new) == ["if a:\n    b()\nc()"]
+    prose, _ = run(tmp_path / "prose", {"a.jsonl": PROGRAMS}, sources=web(tmp_path / "prose"))
+    assert kept_for(prose) == {"b": "a", "c": "a"}
+    assert config.fingerprint() != prose.fingerprint()
+
+
 def survivors(folder: Path, order: str, keep: str) -> list[str]:
     source = [{"kind": "files", "name": "web", "paths": [str(HARD / order)]}]
     config, _ = run(folder / f"{order}-{keep}", {}, sources=source, dedup=[EXACT, MINHASH], keep_copy=keep)
@@ -334,7 +352,8 @@ def test_pieces_and_searches_of_any_size_give_the_same_data_set(
     made, pieces = [], []
     for number, (characters, memory) in enumerate([(1 << 27, "2GB"), (1, 12_000), (4000, 7_000)]):
         monkeypatch.setattr(fetch, "PIECE_CHARACTERS", characters)
-        monkeypatch.setattr(_streams, "PIECE", 1000)
+        for module in (_streams, _unfolded):
+            monkeypatch.setattr(module, "PIECE", 1000)
         monkeypatch.setitem(_lines.blocks.__kwdefaults__, "size", 1000)
         folder = tmp_path / str(number)
         execution = {"work": str(folder / "work"), "memory": memory}
