@@ -1,5 +1,6 @@
 """The last guard of EOS and special tokens: a document whose ids hold one is quarantined."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
@@ -24,16 +25,19 @@ class SpecialIds:
 
     def __init__(self, encoder: Encoder) -> None:
         self._names = encoder.reserved()
-        self._lowest, self._highest = min(self._names, default=0), max(self._names, default=0)
-        self._table = np.zeros(self._highest + 1, bool)
+        edges = sorted([-1, *self._names, encoder.vocab_size])
+        self._gap = max(pairwise(edges), key=lambda gap: gap[1] - gap[0])
+        self._table = np.zeros(encoder.vocab_size, bool)
         self._table[list(self._names)] = True
         self._bad: list[BadDocument] = []
 
     def places(self, ids: np.ndarray) -> np.ndarray:
-        """Where special ids are in ``ids``. Most tokenizers number them below or above all others: two comparisons."""
-        if not ids.size or not self._names or ids.max() < self._lowest or ids.min() > self._highest:
+        """Where special ids are in ``ids``, which are within the vocabulary. Mostly these are at its ends, and all ids
+        of a text lie between: two comparisons of 0.1 ns an id."""
+        low, high = self._gap
+        if not ids.size or (int(ids.min()) > low and int(ids.max()) < high):
             return np.empty(0, np.int64)
-        return np.flatnonzero((ids <= self._highest) & self._table[np.minimum(ids, self._highest)])
+        return np.flatnonzero(self._table[ids])
 
     def quarantine(self, batch: Kept, rows: np.ndarray, encoded: Encoded) -> np.ndarray:
         """Set those documents of ``batch`` aside that have special ids; returns their rows. ``rows`` has one for each
