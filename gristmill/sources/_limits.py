@@ -18,6 +18,13 @@ class Limits(Settings):
     ratio: int = Field(
         1000, gt=1, description="More decoded bytes per stored byte refuse the file (after 64 MiB of output)."
     )
+    window_bytes: int = Field(
+        256 * MIB,
+        gt=0,
+        le=1 << 31,
+        description="Memory a compressed file may ask for: the window of zstd, the dictionary of xz. A file that "
+        "asks for more is refused; zstd --long=31 asks for 2147483648.",
+    )
     json_depth: int = Field(200, gt=0, le=500, description="A line nested deeper is quarantined: too_deep.")
     document_chars: int = Field(
         64 * MIB, gt=0, le=1 << 28, description="A text of more characters is quarantined: document_too_long."

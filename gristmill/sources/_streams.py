@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Any, BinaryIO, Protocol
 
-import pyarrow as pa
+import zstandard
 from isal import igzip_lib
 
 from gristmill.errors import InputError, StorageError
@@ -28,7 +28,11 @@ COMPRESSED_PIECE = 1 << 17
 want it short."""
 
 _ISAL_ERROR: type[Exception] = igzip_lib.IsalError  # type: ignore[assignment]  # declared as an instance
-_XZ_MEMORY = 1 << 28
+_XZ_BESIDE = 1 << 20
+"""Memory of an xz decoder besides its dictionary."""
+_ZSTD_HEADER = 18
+_ZSTD_STEP = 1 << 11
+"""Bytes of compressed input at a time: 4 bytes may become 128 KB, so the most that comes out is 64 MB."""
 _BZ2_BLOCKS = (b"\x31\x41\x59\x26\x53\x59", b"\x17\x72\x45\x38\x50\x90")
 _SKIPPABLE = b"\x2a\x4d\x18"
 _MAGIC = {b"\x1f\x8b\x08": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zXZ\0": "xz", b"BZh": "bz2"}
@@ -106,11 +110,57 @@ class _Decompressor(Protocol):
     def decompress(self, data: bytes, max_length: int = -1) -> bytes: ...
 
 
-_MAKERS: dict[str, Callable[[], _Decompressor]] = {
-    "gzip": lambda: igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP),
-    "bz2": bz2.BZ2Decompressor,
-    "xz": lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY),
-}
+class _TooWide(Exception):
+    """A frame asks for a window of so many bytes."""
+
+    def __init__(self, window: int) -> None:
+        super().__init__(window)
+        self.window = window
+
+
+class _Zstd:
+    """One frame of zstd, with the manners of the standard library's decompressors: it gives out what it has, a bounded
+    piece at a time, and knows whether its frame has ended."""
+
+    def __init__(self, window: int) -> None:
+        self._frame = zstandard.ZstdDecompressor(max_window_size=window).decompressobj()
+        self._head = b""
+        self._rest = memoryview(b"")
+
+    @property
+    def eof(self) -> bool:
+        return bool(self._frame.eof)
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._rest
+
+    @property
+    def unused_data(self) -> bytes:
+        return bytes(self._frame.unused_data) + bytes(self._rest)
+
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes:
+        self._head = (self._head + data[:_ZSTD_HEADER])[:_ZSTD_HEADER]
+        self._rest = self._rest or memoryview(data)
+        found: list[bytes] = []
+        try:
+            while self._rest and not self.eof and sum(map(len, found)) < max_length:
+                step, self._rest = self._rest[:_ZSTD_STEP], self._rest[_ZSTD_STEP:]
+                found.append(self._frame.decompress(step))
+        except zstandard.ZstdError as error:
+            if "too much memory" not in str(error):
+                raise
+            raise _TooWide(zstandard.get_frame_parameters(self._head).window_size) from error
+        return b"".join(found)
+
+
+def _makers(window: int) -> dict[str, Callable[[], _Decompressor]]:
+    return {
+        "gzip": lambda: igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP),
+        "bz2": bz2.BZ2Decompressor,
+        "xz": lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=window + _XZ_BESIDE),
+        "zstd": lambda: _Zstd(window),
+    }
 
 
 def text_of(raw: Raw, limits: Limits) -> Text:
@@ -119,7 +169,7 @@ def text_of(raw: Raw, limits: Limits) -> Text:
     Raises ``InputError`` ``unsupported_encoding``, ``truncated_stream``, ``corrupt_stream`` and ``limit``: at once for
     what the first piece shows, else while it is read.
     """
-    return unmarked(_bounded(_decompressed(raw), raw, limits), raw.uri)
+    return unmarked(_bounded(_decompressed(raw, limits.window_bytes), raw, limits), raw.uri)
 
 
 def unmarked(pieces: Iterator[bytes], uri: str) -> Text:
@@ -145,7 +195,7 @@ def codec_of(head: bytes) -> str:
     return next((codec for magic, codec in _MAGIC.items() if head.startswith(magic)), "plain")
 
 
-def _decompressed(raw: Raw) -> Iterator[bytes]:
+def _decompressed(raw: Raw, window: int) -> Iterator[bytes]:
     codec = codec_of(raw.peek(16))
     if codec == "plain":
         _check_plain(raw)
@@ -154,13 +204,25 @@ def _decompressed(raw: Raw) -> Iterator[bytes]:
     if not looks_compressed(raw.uri):
         logger.warning("%s holds %s data though its name does not say so; it is decompressed", raw.uri, codec)
     try:
-        yield from _zstd(raw) if codec == "zstd" else _members(raw, _MAKERS[codec])
+        yield from _members(raw, _makers(window)[codec])
     except EOFError:
         message = f"{raw.uri}: the {codec} stream is cut: the file ends at byte {raw.position} before the stream does"
         raise InputError(message, "truncated_stream") from None
-    except (OSError, _ISAL_ERROR, lzma.LZMAError) as error:
+    except (OSError, _ISAL_ERROR, lzma.LZMAError, zstandard.ZstdError, _TooWide) as error:
+        asked = error.window if isinstance(error, _TooWide) else window if "Memory usage limit" in str(error) else 0
+        if asked:
+            raise _too_wide(raw, codec, asked, window) from error
         message = f"{raw.uri}: the {codec} stream is damaged at or before byte {raw.position} of the file: {error}"
         raise InputError(message, "corrupt_stream") from error
+
+
+def _too_wide(raw: Raw, codec: str, asked: int, window: int) -> InputError:
+    what = f"a window of {asked} bytes" if codec == "zstd" else f"a dictionary of more than {asked} bytes"
+    return InputError(
+        f"{raw.uri}: the {codec} stream needs {what} to be read; raise limits.window_bytes (now {window}): each worker "
+        "that reads such a file then takes as much memory",
+        "limit",
+    )
 
 
 def _check_plain(raw: Raw) -> None:
@@ -178,7 +240,7 @@ def _check_plain(raw: Raw) -> None:
 
 
 def _members(raw: Raw, new: Callable[[], _Decompressor]) -> Iterator[bytes]:
-    """Every member of a gzip, bz2 or xz file; zeros between and after members are padding."""
+    """Every member or frame of a file; zeros between and after members are padding."""
     decoder: _Decompressor | None = None
     while data := raw.read(COMPRESSED_PIECE):
         while data or (decoder is not None and not decoder.needs_input):
@@ -194,17 +256,6 @@ def _members(raw: Raw, new: Callable[[], _Decompressor]) -> Iterator[bytes]:
                 data, decoder = decoder.unused_data, None
     if decoder is not None:
         raise EOFError
-
-
-def _zstd(raw: Raw) -> Iterator[bytes]:
-    """Every frame of a zstd file. Arrow's stream refuses a cut frame, where others return what they have."""
-    stream = pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), "zstd")
-    try:
-        yield from iter(lambda: stream.read(PIECE), b"")
-    except OSError as error:
-        if "Truncated" in str(error):
-            raise EOFError from error
-        raise
 
 
 def _bounded(pieces: Iterator[bytes], raw: Raw, limits: Limits) -> Iterator[bytes]:

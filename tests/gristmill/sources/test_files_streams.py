@@ -166,12 +166,43 @@ def test_a_bomb_is_refused():
     assert len(text(gzip.compress(bytes(3 << 20)), "x.jsonl.gz")) == 3 << 20
 
 
-def test_a_window_larger_than_any_sane_one_is_refused():
-    """A frame may ask for gigabytes before it gives a byte."""
-    huge = zstandard.ZstdCompressionParameters(window_log=28, compression_level=1)
-    stored = zstandard.ZstdCompressor(compression_params=huge).compressobj()
-    with pytest.raises(InputError, match="too much memory"):
-        text(stored.compress(DATA) + stored.flush(), "x.jsonl.zst")
+def long_zstd(data: bytes, window_log: int = 31) -> bytes:
+    """As ``zstd --long=31`` writes it."""
+    parameters = zstandard.ZstdCompressionParameters(window_log=window_log, compression_level=1)
+    stream = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
+    return stream.compress(data) + stream.flush()
+
+
+def long_xz(data: bytes) -> bytes:
+    return lzma.compress(data, filters=[{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 1 << 29}])
+
+
+@pytest.mark.parametrize(
+    ("compress", "name", "needs"),
+    [(long_zstd, "x.jsonl.zst", "a window of 2147483648 bytes"), (long_xz, "x.jsonl.xz", "a dictionary of more than")],
+)
+def test_a_large_window_is_read_up_to_a_limit_that_is_named(compress: Codec, name: str, needs: str):
+    """A sound dump of `zstd --long=31` was called damaged, and no key was there to raise. A frame may ask for gigabytes
+    before it gives a byte, so there is a limit; it holds for every frame of a file."""
+    small = zstd(DATA) if name.endswith("zst") else lzma.compress(DATA)
+    for stored in (compress(DATA), small + compress(DATA), small + small + compress(DATA) + small):
+        with pytest.raises(InputError, match=rf"needs {needs}.*limits\.window_bytes \(now 268435456\)") as caught:
+            text(stored, name)
+        assert caught.value.reason == "limit"
+    assert text(small + compress(DATA) + small, name, Limits(window_bytes=1 << 31)) == DATA * 3
+
+
+def test_a_window_above_128_mib_needs_no_setting():
+    """The library's own limit, which nobody chose."""
+    assert text(long_zstd(DATA, 28), "x.jsonl.zst") == DATA
+
+
+def test_a_few_bytes_never_become_gigabytes_at_once():
+    """128 KB of zstd may hold 4 GB of zeros: pieces stay small, so that a limit stops the file in time."""
+    bomb = zstandard.ZstdCompressor(level=19).compress(bytes(300 << 20))
+    assert len(bomb) < 1 << 15
+    pieces = text_of(Raw(io.BytesIO(bomb), "x.jsonl.zst"), Limits(ratio=10**6)).pieces
+    assert max(map(len, pieces)) <= 66 << 20
 
 
 @pytest.mark.parametrize("stored", [DATA, gzip.compress(DATA), zstd(DATA)], ids=["plain", "gzip", "zstd"])
