@@ -57,7 +57,8 @@ def _make(final: Path, key: str, produce: Callable[[Path, str], StageReport]) ->
     storage.make_folder(temporary)
     began, clock = time.time(), time.perf_counter()
     try:
-        report = produce(temporary, key)
+        with storage.translated(final):
+            report = produce(temporary, key)
         report = msgspec.structs.replace(
             report,
             artifacts={name: _moved(artifact, temporary, final) for name, artifact in report.artifacts.items()},

@@ -9,6 +9,7 @@ import fcntl
 import hashlib
 import os
 import re
+import resource
 import shutil
 import socket
 from collections.abc import Iterable, Iterator
@@ -45,7 +46,9 @@ def translated(path: Path) -> Iterator[None]:
 
 def wrap(error: OSError, path: Path) -> GristmillError:
     """Our error for one of the operating system's."""
-    where = error.filename or path
+    named = _OPENING.search(str(error))  # Arrow's errors name the file in their text alone
+    given = error.filename if isinstance(error.filename, str | bytes) else None
+    where = os.fsdecode(given or (named[1] if named else path))
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return NoSpaceError(f"{where}: no space left to write; free some, or choose another --work or --output")
     if error.errno in (errno.ENOTDIR, errno.EISDIR, errno.EEXIST):
@@ -53,7 +56,27 @@ def wrap(error: OSError, path: Path) -> GristmillError:
         return ConfigError(f"{where}: {why}; a file is where a folder belongs, or the reverse: move it away")
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return ConfigError(f"{where}: {os.strerror(error.errno).lower()}; choose a place that this user can write to")
-    return StorageError(f"{where}: {error.strerror or error}")
+    if error.errno == errno.EMFILE:
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        return ConfigError(
+            f"{where}: too many open files: this process may have {soft:,}, and workers raise that to {hard:,}; find "
+            "and pack open a file of every piece of the input: raise both limits (ulimit -Hn and ulimit -Sn, "
+            "LimitNOFILE= of a service, --ulimit nofile= of a container), or give fewer and larger input files"
+        )
+    remedy = _REMEDIES.get(error.errno or 0, "")
+    why = os.strerror(error.errno or 0) if named else error.strerror or str(error)
+    return StorageError(f"{where}: {why}{remedy}")
+
+
+_OPENING = re.compile(r"open local file '(.*?)'\. Detail")
+
+_REMEDIES = {
+    errno.ENOENT: "; was it moved or removed while the run was at work? Put it back, or run again: it is made again",
+    errno.ENFILE: "; all processes of this machine together have as many open files as the sysctl fs.file-max allows: "
+    "raise that",
+    errno.ENOMEM: "; where there are tens of thousands of pieces raise the sysctl vm.max_map_count, else use fewer "
+    "--workers",
+}
 
 
 class Entry(Value, frozen=True, kw_only=True):

@@ -8,10 +8,12 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import NoReturn, TextIO
 
+from gristmill import storage
 from gristmill.addresses import public_text
-from gristmill.errors import ConfigError, GristmillError, InputError, StorageError, guessed
+from gristmill.errors import ConfigError, GristmillError, InputError, guessed
 
 STOPPED = "stopped; the same command resumes where this one ended"
 
@@ -101,8 +103,8 @@ def failing_clearly(action: Callable[[], int], *, debug: bool) -> int:
     except Exception as error:  # the last line of defence of a command
         if debug or not isinstance(error, GristmillError | OSError):
             print(public_text(traceback.format_exc()), file=sys.stderr, end="")
-        if isinstance(error, OSError) and error.filename is not None:  # of a file that only a damaged data set lacks
-            error = StorageError(f"{os.fsdecode(error.filename)}: {error.strerror}")
+        if isinstance(error, OSError):  # of a limit of the system, or of a file that only a damaged data set lacks
+            error = storage.wrap(error, Path("this process"))
         say(public_text(f"error: {error}"), file=sys.stderr)
         for note in getattr(error, "__notes__", []):
             say(f"  {note}", file=sys.stderr)

@@ -5,7 +5,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
-from gristmill import claims, holding, places
+from gristmill import claims, holding, places, storage
 from gristmill.claims import Claim
 from gristmill.config import PrepareConfig
 from gristmill.errors import BusyError, ConfigError, OccupiedError, StorageError
@@ -29,7 +29,8 @@ def claimed(planned: Plan, config: PrepareConfig) -> Iterator[Claim]:
         if outdated is None:
             if stopped is not None and stopped.run:
                 _clear(claim, config)
-            yield claim
+            with storage.translated(Path(config.execution.work)):
+                yield claim
     if outdated is not None:  # with the claim taken back: nothing was done under it
         raise outdated
 

@@ -162,7 +162,9 @@ def _check_there(uploaded: list[Artifact], config: PrepareConfig) -> None:
 
 def _check_whole(artifact: Artifact) -> None:
     if not ledger.is_whole(artifact):
-        raise StorageError(f"{artifact.uri}: changed by another run")
+        raise StorageError(
+            f"{artifact.uri}: changed, moved or removed since this run put it there; put it back, or run again"
+        )
 
 
 def _check_counts(files: list[PublishedFile], results: Results, config: PrepareConfig) -> None:

@@ -31,6 +31,6 @@ def test_a_file_that_another_run_replaced_gets_no_manifest(
         return publish(results, config)
 
     monkeypatch.setattr(serial, "publish", late)
-    with pytest.raises(StorageError, match="changed by another run"):
+    with pytest.raises(StorageError, match="changed, moved or removed since this run put it there"):
         serial.prepare(config)
     assert [tree(Path(config.destination))] == seen

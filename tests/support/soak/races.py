@@ -114,9 +114,9 @@ def judged(bench: Bench, place: Place, runs: list[tuple[dict[str, Any], Outcome]
 
 def is_clear(outcome: Outcome) -> bool:
     """Whether the error of the run that lost says why, and what to do, in a line."""
-    said = ("another run", "made with other", "choose another")
+    said = ("another run", "made by other rules", "choose another")
     return (
-        outcome.kind in ("BusyError", "ConfigError")
+        outcome.kind in ("BusyError", "ConfigError", "OtherRules")
         and "\n" not in outcome.error
         and any(part in outcome.error for part in said)
     )
