@@ -8,7 +8,7 @@ from gristmill.errors import InputError
 from gristmill.stages.claiming import claimed
 from gristmill.stages.clean import clean
 from gristmill.stages.decide import decide, places_to_name
-from gristmill.stages.fetch import check_quarantined, check_usable, fetch
+from gristmill.stages.fetch import check_left, check_quarantined, check_usable, fetch
 from gristmill.stages.find import find, searches
 from gristmill.stages.generations import Earlier, earlier
 from gristmill.stages.layout import layout
@@ -49,6 +49,11 @@ class Ingested(Value, frozen=True, kw_only=True):
     settled: StageReport
     """The verdict for ``pieces``."""
     failed: dict[int, str]
+
+    @property
+    def accounts(self) -> list[StageReport]:
+        """Of every document that was read and what became of it up to here."""
+        return [*self.fetched, *self.cleaned, self.decided, *self.trimmed]
 
     @property
     def pieces(self) -> list[StageReport]:
@@ -158,6 +163,7 @@ def prepare(config: PrepareConfig) -> Manifest:
 
 def _made(planned: Plan, claim: Claim, config: PrepareConfig) -> Manifest:
     done = ingest(planned.shards, earlier(planned.generation, config), config)
+    check_left(planned.generation, done.settled, done.accounts)
     named = [name(place, done.decided, done.known, config) for place in places_to_name(done.decided)]
     tokenizer = vocabulary(planned.generation, done.pieces, done.settled, config)
     arranged = order(done.measured, done.settled, config)
@@ -205,4 +211,5 @@ def train_tokenizer(config: PrepareConfig) -> dict[str, Any]:
     config = rehearsed(config)
     planned = plan(config)
     done = ingest(planned.shards, earlier(planned.generation, config), config)
+    check_left(planned.generation, done.settled, done.accounts)
     return publish_tokenizer(obtain(done.pieces, done.settled, config), config)

@@ -10,6 +10,7 @@ from gristmill.stages import generations, spans
 from gristmill.stages import name as naming
 from gristmill.stages import recall as recalling
 from gristmill.stages import sign as signing
+from gristmill.stages.fetch import check_left
 from gristmill.stages.records import priorities_of, ranks_of
 from gristmill.types import Search, StageReport, Value
 from tasks import run
@@ -93,6 +94,8 @@ def drop_duplicates(ingested: Ingested, config: PrepareConfig) -> Deduplicated:
     decided = decide(found, kinds, priorities, signed, len(ingested.signed), config)
     named = name_copies(decided, signed, config)
     trimmed = drop_spans(ingested.cleaned, decided, ranks_of(priorities)[: len(ingested.cleaned)], config)
+    settled = spans.settle(trimmed, config) if trimmed else decided
+    check_left(ingested.plan.generation, settled, [*ingested.fetched, *ingested.cleaned, decided, *trimmed])
     return Deduplicated(
         generation=ingested.plan.generation,
         found=found.reports,
@@ -101,7 +104,7 @@ def drop_duplicates(ingested: Ingested, config: PrepareConfig) -> Deduplicated:
         trimmed=trimmed,
         pieces=trimmed or ingested.cleaned,
         measured=trimmed or ingested.signed,
-        settled=spans.settle(trimmed, config) if trimmed else decided,
+        settled=settled,
     )
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -244,3 +245,16 @@ def check_quarantined(fetched: list[StageReport], config: PrepareConfig) -> None
             f"mend them or raise max_quarantined_share (now {config.max_quarantined_share})",
             "bad_document",
         )
+
+
+def check_left(generation: int, settled: StageReport, reports: Iterable[StageReport]) -> None:
+    """Raises ``InputError`` when the first generation of a data set would hold no document, with what became of those
+    that were read: ``reports`` are of reading, cleaning and dedup."""
+    if settled.docs_out or generation > 1:
+        return
+    reasons: Counter[str] = Counter()
+    for report in reports:
+        reasons.update(report.quarantine_reasons)
+        reasons.update(report.dropped)
+    listed = ", ".join(f"{reason} {count}" for reason, count in reasons.most_common()) or "the input holds none"
+    raise InputError(f"no document is left to publish: {listed}", "bad_document")

@@ -1,7 +1,6 @@
 """Obtain the tokenizer (copy it, or train it on the kept documents) and archive it in the work area."""
 
 import tempfile
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from gristmill import ledger, places, storage
 from gristmill.config import PrepareConfig
-from gristmill.errors import ConfigError, InputError
+from gristmill.errors import ConfigError
 from gristmill.manifest import exists, read_manifest
 from gristmill.stages._loaded import loaded
 from gristmill.stages._training import Measurements, Sample, measure, training_report
@@ -70,9 +69,8 @@ def obtain(cleaned: list[StageReport], decided: StageReport, config: PrepareConf
     """Write the tokenizer's files; ``details`` holds a ``TokenizerRecord`` and what a tokenizer made from the corpus
     does with it, ``measured`` by source and by ``languages``.
 
-    Raises ``InputError`` when no document is left, ``ConfigError`` when too much is unknown to a trained tokenizer.
+    Raises ``ConfigError`` when too much is unknown to a trained tokenizer.
     """
-    _check_left(cleaned, decided)
     determined: dict[str, Any] = {"tokenizer": config.tokenizer.identity(), "special_text": SPECIAL_TEXT}
     if config.tokenizer.needs_documents:
         determined["documents"] = decided.fingerprint
@@ -141,16 +139,6 @@ def _record(tokenizer: Tokenizer, folder: Path, files: dict[str, Artifact]) -> T
         eot_id=encoder.eot_id,
         fast_path=encoder.fast_path,
     )
-
-
-def _check_left(cleaned: list[StageReport], decided: StageReport) -> None:
-    if decided.docs_out:
-        return
-    dropped: Counter[str] = Counter()
-    for report in cleaned:
-        dropped.update(report.dropped)
-    reasons = ", ".join(f"{reason} {count}" for reason, count in dropped.most_common()) or "the input holds none"
-    raise InputError(f"no document is left to publish: {reasons}", "bad_document")
 
 
 def report_of_training(report: StageReport) -> bytes | None:

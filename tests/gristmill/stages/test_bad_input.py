@@ -95,6 +95,23 @@ def test_nothing_left_to_publish_is_an_error(
     assert "too_short" in message
 
 
+def test_the_reasons_for_which_nothing_is_left_are_all_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """'The input holds none' was said of documents that had all been set aside, and copies had no part in it."""
+    path = write_documents(tmp_path / "in" / "a.jsonl", ["to be replaced"])
+    bad = '{"text": null}\n{"text": 5}\n{"text": null}\n'
+    path.write_text(bad)
+    message = refused(request(tmp_path, max_quarantined_share=1), capsys, "no document is left to publish")
+    assert "null_text 2, non_string_text 1" in message
+    path.write_text(bad + '{"text": " "}\n{"text": "short"}\n')
+    rules = [{"kind": "length", "min_chars": 6}]
+    refused(request(tmp_path, max_quarantined_share=1, cleaning=rules), capsys, "null_text 2, too_short 2")
+    paragraphs = {"kind": "paragraph", "min_bytes": 1, "min_left": 1000}
+    path.write_text('{"text": "the same part\\n\\nthe same part"}\n' * 2)
+    refused(request(tmp_path, dedup=[{"kind": "exact"}, paragraphs]), capsys, "duplicate_exact 1, little_left 1")
+
+
 def test_input_of_empty_files_alone_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_documents(tmp_path / "in" / "a.jsonl", [])
     refused(request(tmp_path), capsys, "no file to read: passed over 1 ('a.jsonl': empty 1)")
