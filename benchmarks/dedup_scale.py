@@ -36,8 +36,8 @@ from gristmill.stages import find as finding
 from gristmill.stages._arrow import DocumentWriter
 from gristmill.stages.decide import decide, places_to_name
 from gristmill.stages.name import name
-from gristmill.stages.sign import _Kind
-from gristmill.types import DOCUMENT_SCHEMA, StageReport, Value
+from gristmill.stages.sign import EXCERPT_CHARACTERS, NAMES, _Kind
+from gristmill.types import StageReport, Value
 
 PIECE = 250_000
 BATCH = 1000
@@ -162,7 +162,7 @@ def synthetic(number: int, size: int, clusters: str, config: PrepareConfig) -> S
                 content.write(mixed(rows.astype(np.uint64)).tobytes())
                 for kind in kinds.values():
                     kind.add(signatures(kind.plugin, part, rows), np.ones(len(rows), bool))
-        artifacts = {"characters": lengths.artifact, "content": content.artifact, "ids": ids.close(ID_SCHEMA)}
+        artifacts = {"characters": lengths.artifact, "content": content.artifact, "ids": ids.close(NAMES)}
         for place, kind in kinds.items():
             artifacts |= {f"{place}.{ending}": artifact for ending, artifact in kind.close().items()}
         counts = {"docs_in": size, "docs_out": size, "chars_in": 4000 * size, "chars_out": 4000 * size}
@@ -172,12 +172,10 @@ def synthetic(number: int, size: int, clusters: str, config: PrepareConfig) -> S
     return ledger.run(config.execution.work, "sign", number, {"number": number}, produce)
 
 
-ID_SCHEMA = DOCUMENT_SCHEMA.remove(2).remove(1)
-
-
 def batch_of_ids(rows: np.ndarray) -> pa.RecordBatch:
     """Ids of 24 bytes."""
-    return pa.record_batch([strings([f"document-{row:015d}" for row in rows.tolist()])], schema=ID_SCHEMA)
+    ids = strings([f"document-{row:015d}" for row in rows.tolist()])
+    return pa.record_batch([ids, strings(["x" * EXCERPT_CHARACTERS] * len(rows))], schema=NAMES)
 
 
 def signatures(plugin: Dedup, clusters: np.ndarray, rows: np.ndarray) -> Signatures:

@@ -21,7 +21,7 @@ from gristmill.types import Artifact, StageReport
 
 REPORT = "report.json"
 KEY_DIGITS = 32
-LAYOUT_VERSION = 4
+LAYOUT_VERSION = 5
 """Raised when the files that stages leave for one another change their form."""
 
 

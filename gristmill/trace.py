@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 
 from gristmill import config as configuration
 from gristmill import places, storage
-from gristmill.cleaning.base import Cleaner, Filter, Rule, verdicts
+from gristmill.cleaning.base import Cleaner, Filter, Measured, Rule, verdicts
 from gristmill.config import PrepareConfig
+from gristmill.dedup.base import Dedup
 from gristmill.errors import InputError
 from gristmill.manifest import read_manifest
 from gristmill.origins import shards_of
@@ -37,6 +38,8 @@ class Step(Value, frozen=True, kw_only=True):
     characters_after: int
     reason: str
     """Why it was dropped; empty when it stayed."""
+    measured: dict[str, str] = msgspec.field(default_factory=dict)
+    """By reason, what a filter measured of the document, and the threshold."""
 
 
 class Trace(Value, frozen=True, kw_only=True):
@@ -56,6 +59,8 @@ class Trace(Value, frozen=True, kw_only=True):
     kept_id: str = ""
     """The document that it repeats, or the evaluation text that it contains; empty when there is none."""
     kept_text: str = ""
+    likeness: str = ""
+    """Of a near copy, the similarity to the document that stays, and the threshold."""
 
 
 NOTES = {
@@ -160,7 +165,16 @@ class _Tracer:
             text=text,
             kept_id=row["kept_id"] if row else "",
             kept_text=self._kept_text(row) if row else "",
+            likeness=self._likeness(row) if row else "",
         )
+
+    def _likeness(self, row: dict[str, Any]) -> str:
+        if row["similarity"] is None:
+            return ""
+        kinds = [kind for kind in self._config.dedup if isinstance(kind, Dedup) and row["reason"].endswith(kind.kind())]
+        least = [str(found) for kind in kinds if (found := kind.least()) is not None]
+        bound = f"a copy from {' or '.join(least)} on" if least else "every candidate is a copy"
+        return f"similarity {row['similarity']:.3f}; {' or '.join({kind.kind() for kind in kinds})}: {bound}"
 
     def _mixed(self, text: str, notes: list[str]) -> tuple[str, list[str]]:
         """What mixing did to a document that stays."""
@@ -203,14 +217,27 @@ def _reason(steps: list[Step]) -> str:
 
 def _applied(cleaner: Cleaner, document: pa.RecordBatch) -> tuple[pa.RecordBatch, Step]:
     before = pc.utf8_length(document.column("text"))[0].as_py()
-    reason = ""
+    reason, measured = "", dict[str, str]()
     if isinstance(cleaner, Rule):
         texts = cleaner.rewrite(document.column("text"))
         document = document.set_column(document.schema.get_field_index("text"), "text", texts)
     elif isinstance(cleaner, Filter):
-        reason = verdicts([cleaner], document)[0].reasons[0].as_py() or ""
+        (verdict,) = verdicts([cleaner], document)
+        reason = verdict.reasons[0].as_py() or ""
+        measured = {name: _measured(figure) for name, figure in verdict.measured.items()}
     after = pc.utf8_length(document.column("text"))[0].as_py()
-    return document, Step(rule=cleaner.kind(), characters_before=before, characters_after=after, reason=reason)
+    return document, Step(
+        rule=cleaner.kind(), characters_before=before, characters_after=after, reason=reason, measured=measured
+    )
+
+
+def _measured(figure: Measured) -> str:
+    """The value of the one document, and which would keep it."""
+    value = figure.values[0].item()
+    if isinstance(value, bool):
+        return "found" if value else "not found"
+    bound = f"least {figure.least:.6g}" if figure.least is not None else f"most {figure.most or 0:.6g}"
+    return f"{value:.6g}, {bound}" if value == value else f"does not apply, {bound}"
 
 
 def _line(name: str) -> str:

@@ -65,6 +65,10 @@ class Dedup(DedupKind):
         """Whether two documents with these ``sets`` are copies."""
         raise NotImplementedError
 
+    def least(self) -> float | None:
+        """The similarity from which on two documents are copies; None where likeness has no degrees."""
+        return None
+
     def similarity(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         """float64, ``(pairs,)``: how alike the documents with these rows of ``check`` are, from 0 to 1."""
         return self.confirmed(first, second).astype(np.float64)

@@ -129,6 +129,9 @@ class MinHash(Dedup):
         slack = 3 * math.sqrt(self.threshold * (1 - self.threshold) / self.num_perm) if self.compares_sets() else 0.0
         return self.similarity(first, second) >= self.threshold - slack
 
+    def least(self) -> float | None:
+        return None if self.confirm == "none" else self.threshold
+
     def compares_sets(self) -> bool:
         return self.confirm == "exact"
 

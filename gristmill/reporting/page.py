@@ -62,15 +62,18 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
         return {name for row in self.rows for name, value in row.items() if isinstance(value, int)}
 
 
-def page(manifest: Manifest, figures: Figures, rejected: list[Row], quarantined: list[Row]) -> bytes:
-    """The page of a whole data set. ``rejected`` and ``quarantined``: samples of what was not published."""
+Rows = Sequence[Row]
+
+
+def page(manifest: Manifest, figures: Figures, rejected: Rows, quarantined: Rows, near: Rows = ()) -> bytes:
+    """The page of a whole data set, with samples of what was dropped, set aside, and dropped as near copies."""
     style = (TEMPLATES / "page.css").read_text("utf-8")
     rendered = (
         _environment()
         .get_template("page.html")
         .render(
             manifest=manifest,
-            sections=_sections(manifest, figures, rejected, quarantined),
+            sections=_sections(manifest, figures, rejected, quarantined, near),
             style=Markup(style),  # a file of our own
             style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
             generation=len(manifest.generations),
@@ -99,7 +102,7 @@ def _safe(value: object) -> object:
     return f"{value:,}" if isinstance(value, int) else value
 
 
-def _sections(manifest: Manifest, figures: Figures, rejected: list[Row], quarantined: list[Row]) -> list[Section]:
+def _sections(manifest: Manifest, figures: Figures, rejected: Rows, quarantined: Rows, near: Rows) -> list[Section]:
     found = [
         _funnel(manifest, figures),
         _sources(manifest),
@@ -115,6 +118,7 @@ def _sections(manifest: Manifest, figures: Figures, rejected: list[Row], quarant
         _thresholds(figures),
         _lengths(figures),
         _clusters(manifest, figures),
+        _cut("near-copies", "Near copies least like what stays", near, "report/duplicates/"),
         _languages(figures),
         _scripts(figures),
         _packing(figures),
@@ -127,7 +131,7 @@ def _sections(manifest: Manifest, figures: Figures, rejected: list[Row], quarant
     return [section for section in found if section.rows or section.text]
 
 
-def _cut(anchor: str, title: str, rows: Sequence[Row], rest: str, text: str = "", chart: str = "") -> Section:
+def _cut(anchor: str, title: str, rows: Rows, rest: str, text: str = "", chart: str = "") -> Section:
     """A section of which the first rows are shown; ``rest`` has all."""
     hidden = max(0, len(rows) - MOST_ROWS)
     return Section(anchor=anchor, title=title, text=text, chart=chart, rows=rows[:MOST_ROWS], hidden=hidden, rest=rest)

@@ -4,13 +4,15 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import ipc
 
 from gristmill import ledger, places, progress, storage
 from gristmill.columns import numbers, strings
 from gristmill.config import PrepareConfig
-from gristmill.dedup.base import Screen
+from gristmill.dedup.base import Dedup, Screen
+from gristmill.stages._comparison import Comparison
 from gristmill.stages.decide import NO_PLACE, VERDICT, reasons_of, verdict
 from gristmill.stages.records import by_piece
 from gristmill.stages.sign import matches
@@ -23,11 +25,15 @@ DUPLICATES = pa.schema(
         pa.field("kept_id", pa.string(), nullable=False),
         pa.field("shard", pa.uint32(), nullable=False),
         pa.field("kept_shard", pa.uint32(), nullable=True),
+        pa.field("similarity", pa.float32(), nullable=True),
+        pa.field("excerpt", pa.string(), nullable=True),
+        pa.field("kept_excerpt", pa.string(), nullable=True),
     ]
 )
 """One row a document; shards are input shards. There is no ``kept_shard`` where the match is no document of this input:
 ``kept_id`` is then the document of an earlier data set or, for a contaminated one, the evaluation text. The reasons
-``contamination_reported`` and ``parts_removed`` are of documents that stay."""
+``contamination_reported`` and ``parts_removed`` are of documents that stay. Near copies have a ``similarity``, from 0
+to 1, and the beginnings of both texts."""
 
 REPORTED = "contamination_reported"
 LITTLE_LEFT = "little_left"
@@ -83,7 +89,14 @@ class _Names:
 
     def __init__(self, place: int, signed: list[StageReport], config: PrepareConfig) -> None:
         self._own = signed[place]
+        self._place = place
         self._signed = signed
+        memory = int(config.execution.memory)
+        self._near = {
+            number: Comparison(number, kind, list(range(len(signed))), signed, memory)
+            for number, kind in enumerate(config.dedup)
+            if isinstance(kind, Dedup) and not kind.transitive
+        }
         self.reasons = reasons_of(config)
         self._screens = {number: kind for number, kind in enumerate(config.dedup) if isinstance(kind, Screen)}
         self._matches = {
@@ -107,31 +120,41 @@ class _Names:
         recalled = np.array([*(report.details["recalled"] for report in self._signed), True])
         none = recalled[np.minimum(rows["kept_place"], len(self._signed))]
         kept_shards = numbers(shard_of[np.where(none, 0, rows["kept_place"])], none)
+        found = _read(self._own, rows["row"])
+        kept, excerpts, likeness = self._kept(rows)
+        near = ~np.isnan(likeness)
         columns = [
-            strings(_ids(self._own, rows["row"])),
+            strings(found["id"].to_pylist()),
             strings([reasons[kind] for kind in rows["kind"].tolist()]),
-            strings(self._kept(rows)),
+            strings(kept),
             numbers(own),
             kept_shards,
+            pa.array(likeness, mask=~near),
+            pc.if_else(near, found["excerpt"].combine_chunks(), None),
+            pc.if_else(near, strings(excerpts), None),
         ]
         return pa.Table.from_arrays(columns, schema=DUPLICATES)
 
-    def _kept(self, rows: np.ndarray) -> list[str]:
-        kept = np.empty(len(rows), object)
+    def _kept(self, rows: np.ndarray) -> tuple[list[str], list[str], np.ndarray]:
+        """Names and beginnings of what the documents repeat, and how alike they are; NaN where that has no degrees."""
+        kept, excerpts = np.full(len(rows), "", object), np.full(len(rows), "", object)
         nodes = rows["kept_place"].astype(np.uint64) << np.uint64(32) | rows["kept_row"]
         for place, here in by_piece(nodes):
             if place == NO_PLACE:
                 pairs = zip(rows["kind"][here].tolist(), rows["row"][here].tolist(), strict=True)
                 kept[here] = [self._matches[kind][row] for kind, row in pairs]
             else:
-                kept[here] = _ids(self._signed[place], rows["kept_row"][here])
-        named: list[str] = kept.tolist()
-        return named
+                found = _read(self._signed[place], rows["kept_row"][here])
+                kept[here], excerpts[here] = found["id"].to_pylist(), found["excerpt"].to_pylist()
+        likeness = np.full(len(rows), np.nan, np.float32)
+        own = np.uint64(self._place << 32) | rows["row"].astype(np.uint64)
+        for number, comparison in self._near.items():
+            of_kind = (rows["kind"] == number) & (rows["kept_place"] != NO_PLACE)
+            likeness[of_kind] = comparison.similarity(nodes[of_kind], own[of_kind])
+        return kept.tolist(), excerpts.tolist(), likeness
 
 
-def _ids(signed: StageReport, rows: np.ndarray) -> list[str]:
-    """The ids of some rows of a piece; the file is mapped, so only these are read."""
+def _read(signed: StageReport, rows: np.ndarray) -> pa.Table:
+    """``NAMES`` of some rows of a piece; the file is mapped, so only these are read."""
     with pa.memory_map(str(places.here(signed.artifacts["ids"]))) as file:
-        column = ipc.open_file(file).read_all().column("id")
-        found: list[str] = column.take(numbers(rows.astype(np.int64))).to_pylist()
-    return found
+        return ipc.open_file(file).read_all().take(numbers(rows.astype(np.int64))).combine_chunks()

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from gristmill import places, storage
 from gristmill.config import PrepareConfig
@@ -28,6 +30,8 @@ SUMMARY = "report/summary.md"
 SAMPLES = 3
 """Dropped documents shown per rule and reason, and unusable ones per reason; the files have more."""
 
+NEAR_COPIES = 20
+
 MOST_FILES = 32
 MOST_LINES = 1000
 """Files that are read for samples, of the newest generations, and how much of each."""
@@ -47,6 +51,7 @@ def pages(
         figures,
         _rejected(files),
         _quarantined(files),
+        _near_copies(files),
     )
     return {
         file_name(SUMMARY, number): summary(manifest).encode(),
@@ -94,6 +99,18 @@ class _Files:
         stream = pa.CompressedInputStream(data, "zstd") if Path(name).suffix == ".zst" else data
         lines = io.BufferedReader(stream)
         yield from (msgspec.json.decode(line) for line in islice(lines, MOST_LINES))
+
+
+def _near_copies(files: _Files) -> list[Row]:
+    """The near copies nearest to the threshold."""
+    columns = ["similarity", "id", "excerpt", "kept_id", "kept_excerpt"]
+    found: list[Row] = []
+    for name in files.newest("report/duplicates"):
+        table = pq.read_table(pa.BufferReader(files.read(name)), columns=columns)
+        near = table.filter(pc.field("similarity").is_valid()).sort_by("similarity").slice(0, NEAR_COPIES)
+        found += near.to_pylist()
+    least = sorted(found, key=lambda row: float(str(row["similarity"])))[:NEAR_COPIES]
+    return [{**row, "similarity": f"{row['similarity']:.3f}"} for row in least]
 
 
 def _rejected(files: _Files) -> list[Row]:

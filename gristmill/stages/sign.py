@@ -15,6 +15,12 @@ from gristmill.dedup.base import Dedup, Match, Screen, Signatures
 from gristmill.stages._arrow import DocumentWriter, batches
 from gristmill.types import DOCUMENT_SCHEMA, Artifact, ShardRef, StageReport
 
+NAMES = pa.schema([DOCUMENT_SCHEMA.field("id"), pa.field("excerpt", pa.string(), nullable=False)])
+"""How a document is named to people."""
+
+EXCERPT_CHARACTERS = 120
+"""The beginning of each text: a third of what ``sign`` writes."""
+
 BAND = np.dtype([("key", "<u8"), ("row", "<u4")])
 """One document in one band."""
 
@@ -35,7 +41,8 @@ def sign(shard: ShardRef, cleaned: StageReport, config: PrepareConfig) -> StageR
     For each dedup kind: ``<n>.bands``, per band the ``BAND`` records of its valid documents sorted by (key, row), bands
     back to back (``details["valid"]`` is their number a band); ``<n>.check``, a row of ``check_dtype`` a document;
     ``<n>.sets`` and ``<n>.ends``, where sets are compared. For each screen ``<n>.matches``. For all ``characters``,
-    int64 code points of each document; ``content``, uint64 hash of each text; ``ids``, an Arrow file to be mapped.
+    int64 code points of each document; ``content``, uint64 hash of each text; ``ids``, ``NAMES`` in an Arrow file to be
+    mapped.
 
     A document that a screen drops is valid for no kind: no other one is dropped as its copy, and no two copies are
     told apart because it stood between them. Recalled documents of earlier data are not screened.
@@ -50,7 +57,8 @@ def sign(shard: ShardRef, cleaned: StageReport, config: PrepareConfig) -> StageR
         with storage.Writer(folder / "characters") as lengths, storage.Writer(folder / "content") as content:
             for batch in batches(cleaned.artifacts["documents"]):
                 texts = batch.column("text")
-                ids.write(batch.select(["id"]))
+                excerpts = pc.utf8_slice_codeunits(texts, 0, EXCERPT_CHARACTERS)
+                ids.write(pa.RecordBatch.from_arrays([batch.column("id"), excerpts], schema=NAMES))
                 lengths.write(pc.utf8_length(texts).to_numpy().astype("<i8").tobytes())
                 content.write(hashes(texts).tobytes())
                 stays = np.ones(len(batch), bool)
@@ -63,7 +71,7 @@ def sign(shard: ShardRef, cleaned: StageReport, config: PrepareConfig) -> StageR
         artifacts = {
             "characters": lengths.artifact,
             "content": content.artifact,
-            "ids": ids.close(pa.schema([DOCUMENT_SCHEMA.field("id")])),
+            "ids": ids.close(NAMES),
         }
         for number, kind in kinds.items():
             artifacts |= {f"{number}.{ending}": artifact for ending, artifact in kind.close().items()}

@@ -252,9 +252,9 @@ def _named(documents: pa.RecordBatch, places: np.ndarray, stays: np.ndarray, sha
         strings([TRIMMED if stay else LITTLE_LEFT for stay in stays.tolist()]),
         strings([""] * len(places)),
         numbers(np.full(len(places), shard, np.uint32)),
-        pa.nulls(len(places), pa.uint32()),
     ]
-    return pa.Table.from_arrays(columns, schema=DUPLICATES)
+    nothing = [pa.nulls(len(places), field.type) for field in DUPLICATES][len(columns) :]
+    return pa.Table.from_arrays([*columns, *nothing], schema=DUPLICATES)
 
 
 def _without(data: bytes, cuts: np.ndarray) -> str:

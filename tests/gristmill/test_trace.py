@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from copied import EXACT, MINHASH, changed, page, web, write_ids
+from copied import EXACT, MINHASH, changed, ledger, page, web, write_ids
 from corpora import published, request
 
 from gristmill import serial
@@ -115,7 +115,7 @@ def test_a_document_that_a_filter_dropped(made: PrepareConfig, capsys: pytest.Ca
 
 
 @pytest.mark.parametrize(("name", "kind"), [("equal", "exact"), ("near", "minhash")])
-def test_a_copy_is_shown_beside_the_document_that_stayed(
+def test_a_copy_is_held_against_the_document_that_stayed(
     made: PrepareConfig, name: str, kind: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Whoever doubts the threshold has to see both texts."""
@@ -123,7 +123,56 @@ def test_a_copy_is_shown_beside_the_document_that_stayed(
     assert (found.fate, found.kept_id, found.kept_text) == (f"duplicate_{kind}", "kept", page(1))
     output = shown(made, name, capsys)
     assert "it repeats kept" in output
-    assert re.search(r"this document .*kept document", output)
+    if name == "equal":
+        assert output.endswith("\nthe same text\n")
+    else:
+        assert re.search(r"similarity 0\.9\d\d; minhash: a copy from 0\.8 on", output)
+        assert re.search(r"w1x\d+ \[-w1x\d+-\]\{\+changed7\+\} w1x\d+", output)
+    assert main([made.destination, name, "--all"]) == 0
+    assert re.search(r"kept document .*this document", capsys.readouterr().out)
+
+
+def test_near_copies_are_listed_with_similarity_and_excerpts(made: PrepareConfig) -> None:
+    """Whoever chooses a threshold looks at the pairs nearest to it, without reading the input again."""
+    rows = {row["id"]: row for row in ledger(made)}
+    near = rows["near"]
+    assert 0.85 < near["similarity"] < 1
+    assert (near["excerpt"], near["kept_excerpt"]) == (changed(page(1), 7)[:120], page(1)[:120])
+    for name in ("equal", "bad", "cut", "left"):
+        assert [rows[name][column] for column in ("similarity", "excerpt", "kept_excerpt")] == [None] * 3
+    shown_page = (Path(made.destination) / "report" / "index.html").read_text()
+    assert "Near copies" in shown_page
+    assert f"{near['similarity']:.3f}" in shown_page
+
+
+def test_what_a_filter_measured_is_shown_with_its_threshold(
+    made: PrepareConfig, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A reason without a figure does not say whether the threshold was missed by a character or by a page."""
+    assert only(made, "short").steps[2].measured == {"too_short": "5, least 10"}
+    assert re.search(r"length .*too_short.*5, least 10", shown(made, "short", capsys))
+    assert "least" not in shown(made, "kept", capsys)
+    assert main([made.destination, "kept", "--all"]) == 0
+    assert re.search(r"too_short: \d+, least 10", capsys.readouterr().out)
+
+
+def test_a_long_document_takes_a_screen_at_most(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A text of megabytes ran through the terminal; asked for, all of it is there."""
+    texts = {"short lines": "a\n" * 500, "long line": "word " * 5000, "page": page(1, 4000)}
+    texts["copy"] = " ".join(word if n % 60 else f"new{n}" for n, word in enumerate(texts["page"].split(" ")))
+    write_ids(tmp_path / "in" / "a.jsonl", texts)
+    config = request(tmp_path, sources=web(tmp_path), dedup=[MINHASH])
+    serial.prepare(config)
+    assert only(config, "copy").fate == "duplicate_minhash"
+    for name in texts:
+        output = shown(config, name, capsys)
+        assert sum(len(line) // 80 + 1 for line in output.splitlines()) <= 24
+        assert re.search(r" \.\.\. \([\d,]+ more characters: --all\)$", output)
+        assert main([config.destination, name, "--all"]) == 0
+        every = re.sub(r"\s+", "", capsys.readouterr().out)
+        assert "more characters" not in every
+        if name != "copy":
+            assert re.sub(r"\s+", "", texts[name]) in every
 
 
 def test_a_contaminated_document_is_shown_beside_the_question(made: PrepareConfig) -> None:
