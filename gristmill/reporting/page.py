@@ -23,7 +23,7 @@ from gristmill.reporting.figures import (
     packing_rows,
     script_rows,
 )
-from gristmill.reporting.health import judged_rows
+from gristmill.reporting.health import judged_rows, undivided
 from gristmill.reporting.tables import (
     SPARED,
     Row,
@@ -172,6 +172,7 @@ def _sources(manifest: Manifest) -> Section:
     return Section(
         anchor="sources",
         title="Tokens by source",
+        text=" ".join(f"Warning: {printable(line)}." for line in undivided(manifest)),
         chart=_bars(rows, "source", "tokens", "Tokens by source"),
         rows=rows,
     )

@@ -1,8 +1,9 @@
 """The run in one page of Markdown, made from the manifest alone, so that the same data gives the same page."""
 
-from gristmill.reporting.health import dominant, judged_rows
+from gristmill.reporting.health import dominant, judged_rows, undivided
 from gristmill.reporting.losses import EXPLAINED, loss_rows
 from gristmill.reporting.tables import (
+    LONGEST_CELL,
     escape,
     input_rows,
     markdown,
@@ -39,6 +40,7 @@ def summary(manifest: Manifest, digits: int = 64) -> str:
         "",
         "## Sources",
         "",
+        *_warned(undivided(manifest)),
         markdown(source_rows(manifest)),
         "",
         *_mixture(manifest),
@@ -75,8 +77,12 @@ def _losses(manifest: Manifest) -> list[str]:
 
 def _mixture(manifest: Manifest) -> list[str]:
     rows = mix_rows(manifest)
-    warned = [line for warning in dominant(manifest) for line in (f"**Warning**: {escape(warning)}.", "")]
+    warned = _warned(dominant(manifest))
     return ["## Mixture", "", repetitions(manifest), "", *warned, "", markdown(rows), ""] if rows else []
+
+
+def _warned(warnings: list[str]) -> list[str]:
+    return [line for warning in warnings for line in (f"**Warning**: {escape(warning, LONGEST_CELL)}.", "")]
 
 
 def _left_out(manifest: Manifest) -> list[str]:

@@ -1,6 +1,6 @@
 """What the sources of rows share: which keys of a row are the document, and what a file may cost."""
 
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -47,6 +47,11 @@ class KeyedSource(Source):
             if name in DOCUMENT_SCHEMA.names or self.columns.count(name) > 1:
                 raise ValueError(f"columns: {name!r} is taken; id, text and source are always there, others once")
         return self
+
+    def identity(self) -> dict[str, Any]:
+        """As of every source; how much memory a file may ask for decides whether it is read, not what is read of it."""
+        found = super().identity()
+        return {**found, "limits": {key: value for key, value in found["limits"].items() if key != "window_bytes"}}
 
     def fields(self) -> Fields:
         """The keys, as the readers of rows want them."""

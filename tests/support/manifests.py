@@ -80,7 +80,7 @@ def manifest(**changes: Any) -> Manifest:
             )
         ],
         code_version="0",
-        config={"split": {"kind": "fraction", "fraction": 0.01}},
+        config={"sources": [], "split": {"kind": "fraction", "fraction": 0.01}},
         config_fingerprint="f" * 32,
         config_parts={"split": "e" * 32},
         tokenizer=TokenizerRecord(

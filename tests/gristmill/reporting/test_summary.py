@@ -37,7 +37,7 @@ def test_a_missing_validation_file_is_pointed_out_unless_none_was_asked_for() ->
     only_train = [token_file()]
     assert "raise split.fraction" in summary(manifest(files=only_train))
     assert "raise split.fraction" not in summary(manifest())
-    without = manifest(files=only_train, config={"split": {"kind": "none", "version": 1}})
+    without = manifest(files=only_train, config={"sources": [], "split": {"kind": "none", "version": 1}})
     assert "raise split.fraction" not in summary(without)
 
 

@@ -42,6 +42,13 @@ def test_settings_survive_json_and_pickle():
     assert "paths" not in source.reading()
 
 
+def test_memory_for_one_new_file_leaves_a_published_data_set_as_it_is():
+    """A night that brings a file with a long window would need another data set."""
+    more = Files(paths=["a"], limits={"window_bytes": 1 << 31})
+    assert more.reading() == Files(paths=["a"]).reading()
+    assert more.reading() != Files(paths=["a"], limits={"ratio": 9}).reading()
+
+
 @pytest.mark.parametrize(
     "settings",
     [

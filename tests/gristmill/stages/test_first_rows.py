@@ -135,6 +135,9 @@ def test_a_separator_that_never_occurs_is_a_warning_with_a_look_at_the_file(
     serial.prepare(request(tmp_path, separator=separator))
     (warning,) = [line for line in warnings(read_manifest(tmp_path / "out")) if "separator" in line]
     assert warning.startswith(f"web: the separator {separator!r} does not occur")
+    report = tmp_path / "out" / "report"
+    for page in (report / "summary.md", report / "index.html"):
+        assert "does not occur, so that each file is one document" in page.read_text()
 
 
 def test_a_separator_that_divides_one_of_many_files_is_no_warning(tmp_path: Path):
