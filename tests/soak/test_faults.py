@@ -38,7 +38,7 @@ def test_an_undisturbed_run_is_what_the_job_asks_for(bench: Bench) -> None:
         (damage.in_work_files, 3),
         (races.two_at_once, 2),
         (races.rivals_at_once, 3),
-        (races.rivals_at_every_step, 5),
+        (races.rivals_at_every_step, 3),
         (surroundings.variations, 1),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
@@ -60,7 +60,7 @@ def test_every_promise_holds(bench: Bench, fault: Callable[[Bench, int], Row], c
         (damage.in_published_files, 4),
         (damage.in_work_files, 1),
         (races.two_at_once, 1),
-        (races.rivals_at_every_step, 2),
+        (races.rivals_at_every_step, 1),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
@@ -91,8 +91,8 @@ def test_an_array_that_does_not_fit_on_the_disk_is_a_named_error(
             pytest.skip("this user may not mount")
         disk.resize(folder, 64 << 10)
         with pytest.raises(NoSpaceError, match="no space left"):
-            decide._array(folder, 1 << 20, decide.np.dtype("<u4"), resident=0)
-        array = decide._array(folder, 1 << 10, decide.np.dtype("<u4"), resident=0)
+            decide._array(folder, 1 << 20, decide.np.dtype("<u4"), 0, resident=0)
+        array = decide._array(folder, 1 << 10, decide.np.dtype("<u4"), 0, resident=0)
         array[:] = 7
         assert array.sum() == 7 << 10
         del array

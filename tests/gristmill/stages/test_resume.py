@@ -115,7 +115,7 @@ def test_a_finished_run_does_nothing_again(tmp_path: Path) -> None:
     config = asked(tmp_path, "run")
     serial.prepare(config)
     before, bytes_before = standing(Path(config.execution.work)), tree(Path(config.destination))
-    done = serial.ingest(listed(config), Earlier(signed=[], files=[]), config)
+    done = serial.ingest(listed(config).shards, Earlier(signed=[], files=[]), config)
     assert all(report.reused for report in [*done.fetched, *done.cleaned, *done.signed, done.decided])
     serial.prepare(config)
     assert standing(Path(config.execution.work)) == before

@@ -65,12 +65,12 @@ def rivals_at_once(bench: Bench, count: int, seed: int = 11) -> Row:
 
 def rivals_at_every_step(bench: Bench, count: int) -> Row:
     """A run is stopped at a step in its output, a different one runs to its end, the first goes on: at so many steps,
-    evenly from the first to the last, of which a run of the job has fewer than 400."""
+    evenly spread, of which a run of the job has fewer than 400."""
     problems: dict[int, list[str]] = {}
     seen: Counter[str] = Counter()
     other = Runner(bench.site.environment)
     steps = bench.run(bench.site.place(), step=NEVER).steps
-    chosen = sorted({steps * number // count for number in range(count)})
+    chosen = sorted({steps * number // (count + 1) for number in range(1, count + 1)})
     for number, step in enumerate(chosen):
         place = bench.site.place()
         first, second = bench.job.document(place), rival(bench, place, number)
