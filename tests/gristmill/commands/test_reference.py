@@ -57,7 +57,7 @@ def test_bounds_choices_and_defaults_are_those_of_the_classes() -> None:
     assert row("paths", "### `files`")[1:3] == ["list of text, not empty", "required"]
     assert row("formats", "## The file")[1:3] == ["list of kinds of [`formats`](#formats)", "`kind: nanogpt`"]
     assert row("split", "## The file")[1] == "a kind of [`split`](#split)"
-    assert row("terminal", "### `c4_lines`")[2] == "below"
+    assert row("phrases", "### `c4_lines`")[2] == "below"
     assert row("recheck", "### `execution.s3`")[1] == "`etag` or `sha256`"
 
 
