@@ -114,5 +114,6 @@ def test_a_damaged_output_is_named_in_one_line(tmp_path: Path, capsys: pytest.Ca
     path = tmp_path / "out" / "nanogpt" / "train.bin"
     path.unlink()
     path.mkdir()
-    assert inspect.main([config.destination]) == 1
-    assert capsys.readouterr().err == f"error: {path}: Is a directory\n"
+    assert inspect.main([config.destination]) == 2
+    remedy = "a file is where a folder belongs, or the reverse: move it away"
+    assert capsys.readouterr().err == f"error: {path}: is a directory; {remedy}\n"
