@@ -57,8 +57,7 @@ def latest(output: str) -> Manifest | None:
 
     Raises ``VerificationError`` when the file of one is missing, or the last one says something else.
     """
-    before = read_manifest(output) if exists(output) else None
-    number = _finished_there(output, before)
+    number, before = _there(output)
     if before is not None and added_by(len(before.generations), output).generations != before.generations[-1:]:
         place = places.at(output)
         raise VerificationError(
@@ -83,21 +82,22 @@ def added_by(number: int, output: str) -> Manifest:
 
 def speaks_of_last(output: str) -> bool:
     """Whether ``manifest.json`` speaks of the last finished generation."""
-    before = read_manifest(output) if exists(output) else None
-    return before is not None and len(before.generations) == _finished_there(output, before)
+    number, before = _there(output)
+    return before is not None and len(before.generations) == number
 
 
-def _finished_there(output: str, before: Manifest | None) -> int:
-    """How many generations are finished."""
+def _there(output: str) -> tuple[int, Manifest | None]:
+    """How many generations are finished, and what ``manifest.json`` says."""
     place = places.at(output)
-    names = place.names(FINISHED)
+    names = place.names(FINISHED)  # first: a store says more of a refused listing than of a refused look
+    before = read_manifest(output) if exists(output) else None
     number = max(len(before.generations) if before else 0, len(names))
     for missing in sorted({finished(wanted) for wanted in range(1, number + 1)} - {*names}):
         raise VerificationError(
             f"{place.where(missing)} is missing, and {number} generations are finished; bring it back from where the "
             "output was moved or copied from, or make the data set anew with --rebuild"
         )
-    return number
+    return number, before
 
 
 def point(manifest: Manifest, config: PrepareConfig) -> None:
