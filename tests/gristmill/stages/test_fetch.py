@@ -170,6 +170,6 @@ def test_a_shard_with_some_pieces_cleaned_is_not_done(tmp_path: Path) -> None:
     with hearing(lambda piece: early.append(clean(shard, piece, piece.piece, config))):
         fetched = fetch(shard, config)
     assert early
-    assert plan(config).done == {"fetch": 1, "clean": 0}
+    assert plan(config).done == {"fetch": 1, "clean": 0, "sign": 0}
     clean(shard, fetched, fetched.details["pieces"] - 1, config)
-    assert plan(config).done == {"fetch": 1, "clean": 1}
+    assert plan(config).done == {"fetch": 1, "clean": 1, "sign": 0}
