@@ -325,3 +325,4 @@ def test_a_store_that_fails_once_is_asked_again(tmp_path: Path) -> None:
     assert made.state.is_completed(), made.state.message
     assert 503 in log
     assert sorted(documents_of(Path(made.config.destination) / "nanogpt" / "train.bin")) == ["one", "two"]
+    assert made.tasks(["fetch-shard-00000"])["fetch-shard-00000"].run_count == 2
