@@ -281,9 +281,9 @@ def test_a_shard_that_no_worker_survives_fails_the_run_by_name(tmp_path: Path) -
 
 
 class Flaky(BaseHTTPRequestHandler):
-    """A store that answers its first requests for content with 503."""
+    """A store that answers 503 once: to the first request for content after something stands in ``work``."""
 
-    failures: int
+    work: Path
     data: bytes
     log: list[int]
 
@@ -291,7 +291,7 @@ class Flaky(BaseHTTPRequestHandler):
         self._answer(200, b"")
 
     def do_GET(self) -> None:
-        failing = self.log.count(503) < self.failures
+        failing = 503 not in self.log and any(self.work.glob("*"))
         self._answer(503 if failing else 200, b"busy" if failing else self.data)
 
     def _answer(self, status: int, body: bytes) -> None:
@@ -307,9 +307,9 @@ class Flaky(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def flaky_store(data: bytes, failures: int) -> Iterator[tuple[str, list[int]]]:
+def flaky_store(data: bytes, work: Path) -> Iterator[tuple[str, list[int]]]:
     log: list[int] = []
-    handler = type("Handler", (Flaky,), {"failures": failures, "data": data, "log": log})
+    handler = type("Handler", (Flaky,), {"work": work, "data": data, "log": log})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/a.jsonl", log
@@ -319,7 +319,7 @@ def flaky_store(data: bytes, failures: int) -> Iterator[tuple[str, list[int]]]:
 def test_a_store_that_fails_once_is_asked_again(tmp_path: Path) -> None:
     """A storage service has a bad second a day; a run of a week must not end with it."""
     data = write_documents(tmp_path / "a.jsonl", ["one", "two"]).read_bytes()
-    with flaky_store(data, failures=1) as (address, log):
+    with flaky_store(data, tmp_path / "run" / "work" / "fetch") as (address, log):
         source = {"kind": "files", "name": "web", "paths": [address]}
         made = Run(asked(tmp_path, "run", sources=[source], split={"kind": "none"}))
     assert made.state.is_completed(), made.state.message

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gristmill.sources import _lines, _streams
+from gristmill.sources import _lines, _streams, _unfolded
 from gristmill.stages import fetch
 
 
@@ -10,4 +10,5 @@ def cut_small(patch: pytest.MonkeyPatch) -> None:
     """Cut after a kilobyte of lines."""
     patch.setattr(fetch, "PIECE_CHARACTERS", 1)
     patch.setattr(_streams, "PIECE", 1000)
+    patch.setattr(_unfolded, "PIECE", 1000)
     patch.setitem(_lines.blocks.__kwdefaults__, "size", 1000)

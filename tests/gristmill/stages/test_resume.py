@@ -185,7 +185,7 @@ def test_a_file_that_changed_is_read_again(tmp_path: Path) -> None:
     config = asked(tmp_path, "run")
     serial.prepare(config)
     write_documents(tmp_path / "in" / "2.jsonl.gz", ["corrected"])
-    reused = [fetch(shard, config).reused for shard in listed(config)]
+    reused = [fetch(shard, config).reused for shard in listed(config).shards]
     assert reused == [True, True, False, True]
 
 

@@ -44,7 +44,11 @@ def test_what_is_done_stands_in_either_form(tmp_path: Path) -> None:
     config = kept_as(tmp_path, "plain")
     serial.prepare(config)
     other = config.model_copy(update={"execution": config.execution.model_copy(update={"work_files": "lz4"})})
-    assert plan(other.model_copy(update={"output": str(tmp_path / "again")})).done == {"fetch": 1, "clean": 1}
+    assert plan(other.model_copy(update={"output": str(tmp_path / "again")})).done == {
+        "fetch": 1,
+        "clean": 1,
+        "sign": 1,
+    }
 
 
 def test_a_disk_that_is_too_small_is_told_what_would_fit(tmp_path: Path) -> None:
