@@ -8,7 +8,7 @@ from pathlib import Path
 from gristmill import claims, holding, places, storage
 from gristmill.claims import Claim
 from gristmill.config import PrepareConfig
-from gristmill.errors import BusyError, ConfigError, OccupiedError, StorageError
+from gristmill.errors import BusyError, ConfigError, GristmillError, OccupiedError
 from gristmill.manifest import decoded, encoded, listed_bytes
 from gristmill.stages.generations import check_same, finished, key_of, latest, point, same_shards
 from gristmill.types import Artifact, Manifest, Plan, ShardRef, SourceShard
@@ -29,7 +29,7 @@ def claimed(planned: Plan, config: PrepareConfig) -> Iterator[Claim]:
         if outdated is None:
             if stopped is not None and stopped.run:
                 _clear(claim, config)
-            with storage.translated(Path(config.execution.work)):
+            with _told_of_others(claim, config), storage.translated(Path(config.execution.work)):
                 yield claim
     if outdated is not None:  # with the claim taken back: nothing was done under it
         raise outdated
@@ -94,6 +94,16 @@ def _changing(claim: Claim, config: PrepareConfig) -> Iterator[bool]:
         yield is_there
 
 
+@contextmanager
+def _told_of_others(claim: Claim, config: PrepareConfig) -> Iterator[None]:
+    """Whoever fails because another run took the output over is told so, not which file was missing then."""
+    try:
+        yield
+    except GristmillError:
+        with _changing(claim, config):
+            raise
+
+
 def _check_twin(claim: Claim, config: PrepareConfig) -> None:
     """Raises ``ConfigError`` unless the generation was finished by a run of the same rules and input."""
     before = latest(config.destination)
@@ -113,19 +123,17 @@ def put(name: str, parts: list[Path], prefix: bytes, claim: Claim, config: Prepa
     no longer this run's.
     """
     place = places.at(config.destination)
-    try:
-        with _changing(claim, config):
-            return place.publish(name, parts, prefix)
-    except OccupiedError:
-        version = place.version(name)  # before the claim is looked at: what comes later is another run's
-        with _changing(claim, config):
-            before = latest(config.destination)
-            if before is not None and name in listed_bytes(before):
-                raise
-            return place.replace(name, version, parts, prefix)
-    except StorageError:
-        with _changing(claim, config):  # another run may have the output, and have replaced the file
-            raise
+    with _told_of_others(claim, config):
+        try:
+            with _changing(claim, config):
+                return place.publish(name, parts, prefix)
+        except OccupiedError:
+            version = place.version(name)  # before the claim is looked at: what comes later is another run's
+            with _changing(claim, config):
+                before = latest(config.destination)
+                if before is not None and name in listed_bytes(before):
+                    raise
+                return place.replace(name, version, parts, prefix)
 
 
 def finish(added: Manifest, manifest: Manifest, claim: Claim, config: PrepareConfig) -> None:
