@@ -1,8 +1,4 @@
-"""Arrow columns from Python strings and numpy arrays, and their bytes.
-
-``pyarrow.array`` is not used: its first call on a list or an array imports pandas where that is installed, which costs
-every worker process 0.6 s.
-"""
+"""Arrow columns from Python strings and numpy arrays, and their bytes."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise

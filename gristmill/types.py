@@ -10,6 +10,8 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
+from gristmill import without_pandas  # noqa: F401  # before the first array of the process
+
 DOCUMENT_SCHEMA = pa.schema(
     [
         pa.field("id", pa.string(), nullable=False),

@@ -12,7 +12,6 @@ import sys
 import time
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 from pieces import cut_small
 
@@ -42,7 +41,6 @@ if __name__ == "__main__":
     parsed = [(config.parse(entry["config"]), entry["kills"]) for entry in runs]
     if "small-pieces" in sys.argv[2:]:
         cut_small(pytest.MonkeyPatch())
-    pa.array([""])  # brings in pandas, which takes longer than all the rest of a small run
     for asked, kills in parsed:
         for outputs, seconds in kills:
             run_killed(asked, outputs, seconds)

@@ -24,8 +24,6 @@ import time
 import types
 from typing import Any
 
-import pyarrow as pa
-
 from gristmill import config, s3_client, serial
 from soak import naive
 
@@ -106,7 +104,6 @@ def _hurry() -> None:
 
 def serve() -> None:
     """Requests until the other end closes."""
-    pa.array([""])  # brings in pandas, which takes longer than all the rest of a small run
     if s3_client.VARIABLE in os.environ:
         s3_client.client()  # 0.3 s that every run would take; it has no connection yet that children could share
         _hurry()
