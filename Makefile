@@ -12,6 +12,9 @@ ARGS ?=
 # An interpreter to use instead of the newest one found: make setup PYTHON=/opt/python/bin/python3
 PYTHON ?=
 
+# Without bytecode on disk each of a run's processes compiles the project again: half a second of each start.
+unexport PYTHONDONTWRITEBYTECODE
+
 # A release's name may be on PATH without the release behind it (version managers do that), so each one is asked.
 FIND_PYTHON = for python in $(PYTHON) $(if $(PYTHON),,python3.13 python3.12 python3.11 python3); do \
 	if "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; \
@@ -26,7 +29,7 @@ run: setup ## prepare a corpus with the default configuration (ARGS="CONFIG.yaml
 	$(BIN)/python flows/prepare.py $(ARGS)
 
 test: $(TESTS) ## run the tests (ARGS="tests/gristmill -k jsonl" for some of them)
-	$(BIN)/python -m pytest -n logical --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest -n logical $(ARGS)
 
 soak: $(TESTS) ## try every fault on a small job, a quarter of an hour; the tables go into docs/reliability.md
 	PYTHONPATH=.:tests/support $(BIN)/python -m soak $(ARGS)
@@ -51,7 +54,7 @@ check: $(TESTS) ## lint, format, types, import rules, spelling
 	$(BIN)/codespell
 
 # Packages by uv where it is installed, else by pip: $(call INSTALL,PYTHON) ARGUMENTS...
-INSTALL = if command -v uv >/dev/null; then install="uv pip install --quiet --python $(1)"; \
+INSTALL = if command -v uv >/dev/null; then install="uv pip install --quiet --compile-bytecode --python $(1)"; \
 	else $(1) -m pip --version >/dev/null 2>&1 || $(1) -m ensurepip >/dev/null; \
 		install="$(1) -m pip install --quiet --disable-pip-version-check"; \
 	fi; $$install

@@ -3,10 +3,12 @@
 import os
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from data import SHARED
 from hypothesis import settings
+from xdist.scheduler import LoadScopeScheduling
 
 from gristmill import places, workers
 
@@ -15,6 +17,21 @@ settings.register_profile("gristmill", deadline=None)
 settings.load_profile("gristmill")
 
 pytest_plugins = ["object_store"]  # its fixtures start servers for the tests that ask for them
+
+
+class ServersApart(LoadScopeScheduling):
+    """The tests of a file stay together, and those of a folder whose Prefect server takes 20 s to start."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        folder = file.rpartition("/")[0]
+        return folder if folder in ("tests/flows", "tests/deployments") else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
+    """Of several processes that run the tests (``-n``)."""
+    return ServersApart(config, log)
 
 
 LEFT_OUT = f"needs the corpus in {SHARED}, which a clone does not have"

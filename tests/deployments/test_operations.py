@@ -1,17 +1,13 @@
-"""What operators do with runs: cancel, retry, be told, limit; through the API, with a worker that starts processes."""
+"""What operators do with runs: cancel and retry; through the API, with a worker that starts processes."""
 
 import json
 import shutil
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import psutil
-from corpora import tree
 from stack import Stack
 
 
@@ -44,28 +40,6 @@ def _command(process: psutil.Process) -> list[str]:
         return process.cmdline()
     except psutil.Error:  # it ended meanwhile
         return []
-
-
-@contextmanager
-def listener() -> Iterator[tuple[str, list[dict[str, str]]]]:
-    """A web server on this machine; its address and what was posted to it."""
-    heard: list[dict[str, str]] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            heard.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            self.send_response(200)
-            self.end_headers()
-
-        def log_message(self, *_: Any) -> None:
-            return
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}", heard
-    finally:
-        server.shutdown()
 
 
 def test_a_cancelled_run_stops_within_15_s_and_is_taken_up_where_it_was(stack: Stack, tmp_path: Path) -> None:
@@ -119,40 +93,3 @@ def test_a_failed_run_that_is_retried_reuses_what_was_finished(
     assert stack.has_logged(run, "fetch shard-00000: reused"), stack.logs(run)
     assert done["name"] == "retried-g1"
     assert {"gristmill", "retried"} <= {*done["tags"]}
-
-
-def test_the_run_is_named_by_the_generation_that_it_makes(stack: Stack, small_corpus: Path, tmp_path: Path) -> None:
-    """A list of nightly runs with one name for all does not say which of them added what."""
-    corpus = shutil.copytree(small_corpus, tmp_path / "corpus")
-    config = settings(stack, "named", corpus)
-    names = []
-    for generation in range(3):
-        if generation == 1:
-            (corpus / "2.jsonl").write_text(json.dumps({"id": "2", "text": "and then came another night " * 9}) + "\n")
-        names.append(stack.completed(stack.run("nightly", config=config))["name"])
-    assert names == ["named-g1", "named-g2", "named-g2"]
-    assert len(tree(Path(config["output"]) / "manifests")) == 2
-
-
-def test_failures_and_quarantine_are_told_to_the_block_that_is_named(stack: Stack, tmp_path: Path) -> None:
-    """A nightly run that fails in silence is found a week later."""
-    (tmp_path / "0.jsonl").write_text('{"id": "a", "text": "fine"}\n{"id": "b", "text": 7}\n')
-    with listener() as (url, heard):
-        kind = next(
-            one["id"] for one in stack.post("/block_types/filter", limit=200) if one["slug"] == "custom-webhook"
-        )
-        schema = stack.post("/block_schemas/filter", block_schemas={"block_type_id": {"any_": [kind]}})[0]
-        data = {"name": "ops", "url": url, "json_data": {"subject": "{{subject}}", "body": "{{body}}"}}
-        stack.post("/block_documents/", name="ops", data=data, block_type_id=kind, block_schema_id=schema["id"])
-        execution = {"notify": "custom-webhook/ops"}
-        config = settings(stack, "told", tmp_path, max_quarantined_share=0.1, execution=execution)
-        failed = stack.wait(stack.run("prepare", config=config))
-        assert failed["state_type"] == "FAILED"
-        wait_for(lambda: len(heard) == 1, seconds=20)
-        stack.completed(stack.run("prepare", config={**config, "max_quarantined_share": 0.5}))
-    assert [message["subject"] for message in heard] == [
-        "prepare told-g1: Failed",
-        "told: 1 documents in quarantine",
-    ]
-    assert "1 of 2 documents (50.0%) cannot be used" in heard[0]["body"]
-    assert heard[1]["body"] == "non_string_text 1"

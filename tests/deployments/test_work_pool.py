@@ -17,7 +17,8 @@ def test_two_workers_make_the_bytes_of_one_machine(
     alone = {
         "dataset": "pooled",
         "sources": [{"kind": "files", "paths": [str(small_corpus)]}],
-        "tokenizer": {"kind": "train", "vocab_size": 300},
+        "dedup": [],
+        "tokenizer": {"kind": "bytes"},
         "output": str(tmp_path / "out"),
         "execution": {"work": str(tmp_path / "work"), "workers": 1},
     }

@@ -32,7 +32,8 @@ def arrive(folder: Path, night: int) -> None:
 
 
 def test_the_second_night_runs_only_what_arrived(tmp_path: Path) -> None:
-    """A schedule that reads everything again each night stops being nightly after a month."""
+    """A schedule that reads everything again each night stops being nightly after a month; a list of nightly runs with
+    one name for all does not say which of them added what."""
     for night in range(2):
         arrive(tmp_path, night)
         made = Run(asked(tmp_path, "flow"))
@@ -41,9 +42,11 @@ def test_the_second_night_runs_only_what_arrived(tmp_path: Path) -> None:
         assert made.bytes == tree(tmp_path / "serial" / "out")
         tasks = made.tasks([f"fetch-shard-{night:05d}", f"upload-nanogpt-{0:05d}", "publish"])
         assert {name for name in tasks if name.startswith("fetch")} == {f"fetch-shard-{night:05d}"}
+        assert made.name == f"test-g{night + 1}"
     quiet = Run(asked(tmp_path, "flow"))
     assert quiet.state.is_completed()
     assert set(quiet.tasks(["plan", "stand"])) == {"plan", "stand"}
+    assert quiet.name == made.name
     assert quiet.bytes == made.bytes
     assert "corpus-report" in quiet.artifacts()
 

@@ -2,9 +2,11 @@
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from data import GPT2, real_texts
 from flow_runs import Run, busy_worker
 from handlers import kept
 from prefect.exceptions import TerminationSignal
-from prefect.settings import PREFECT_API_URL
+from prefect.settings import PREFECT_API_URL, PREFECT_SERVER_DATABASE_CONNECTION_URL
 
 from gristmill import serial
 from gristmill.commands import STOPPED
@@ -35,7 +37,7 @@ def started(config: PrepareConfig, folder: Path) -> "subprocess.Popen[str]":
     """The command at work, with a server of its own, in a process group of its own."""
     (folder / "config.yaml").write_text(yaml.safe_dump(config.model_dump(mode="json")))
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
-    environment["PREFECT_HOME"] = str(folder / "prefect")
+    environment["PREFECT_HOME"] = str(with_database(folder / "prefect"))
     return subprocess.Popen(
         [sys.executable, "flows/prepare.py", str(folder / "config.yaml")],
         cwd=ROOT,
@@ -45,6 +47,15 @@ def started(config: PrepareConfig, folder: Path) -> "subprocess.Popen[str]":
         text=True,
         start_new_session=True,
     )
+
+
+def with_database(home: Path) -> Path:
+    """A folder of Prefect's with the database of the tests' server: to make a new one takes 10 s."""
+    home.mkdir()
+    there = PREFECT_SERVER_DATABASE_CONNECTION_URL.value().partition("///")[2]
+    with closing(sqlite3.connect(there)) as source, closing(sqlite3.connect(home / "prefect.db")) as copy:
+        source.backup(copy)
+    return home
 
 
 def is_alive(process: psutil.Process) -> bool:

@@ -17,11 +17,6 @@ from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError
 
 ROOT = Path(__file__).resolve().parents[2]
-LOAD = """
-import sys
-from prefect.flows import load_flow_from_entrypoint
-print(load_flow_from_entrypoint(sys.argv[1], use_placeholder_flow=False).name)
-"""
 
 
 def asked(folder: Path, name: str, **tokenizer: Any) -> PrepareConfig:
@@ -91,16 +86,6 @@ def test_a_tokenizer_that_is_not_trained_is_refused_before_anything_starts(tmp_p
     assert done.stderr == "error: tokenizer: kind huggingface is not made from documents; give kind: train\n"
     with pytest.raises(ConfigError, match=r"tokenizer\.weights"):
         serial.train_tokenizer(asked(tmp_path, "x", weights={"other": 1}))
-
-
-def test_entrypoint_loads_from_a_foreign_folder(tmp_path: Path) -> None:
-    """Prefect hides a broken import behind a placeholder."""
-    entrypoint = f"{ROOT / 'flows' / 'train_tokenizer.py'}:train_tokenizer"
-    loaded = subprocess.run(
-        [sys.executable, "-c", LOAD, entrypoint], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert loaded.returncode == 0, loaded.stderr
-    assert loaded.stdout.strip() == "train_tokenizer"
 
 
 def test_the_report_is_json_for_a_script(tmp_path: Path) -> None:

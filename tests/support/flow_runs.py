@@ -49,6 +49,13 @@ class Run:
         return {str(artifact.key): artifact.data for artifact in found}
 
     @property
+    def name(self) -> str:
+        """What the list of runs shows."""
+        assert self.identity is not None
+        with get_client(sync_client=True) as client:
+            return client.read_flow_run(self.identity).name
+
+    @property
     def bytes(self) -> dict[str, str]:
         return tree(Path(self.config.destination))
 
