@@ -179,7 +179,9 @@ class _Sampler(threading.Thread):
         found = self._kinds.get(process)
         if found is None or found == "main":  # a forked process may still become another program
             line = Path(f"/proc/{process}/cmdline").read_bytes()
-            found = "worker" if b"gristmill.worker" in line else SERVER if b"prefect.server" in line else "main"
+            found = (
+                "worker" if b"gristmill.processes.child" in line else SERVER if b"prefect.server" in line else "main"
+            )
             self._kinds[process] = found
         return found
 

@@ -26,17 +26,18 @@ import numpy as np
 import pyarrow as pa
 
 from gristmill import config as configuration
-from gristmill import ledger, storage
+from gristmill import ledger
 from gristmill.columns import strings
 from gristmill.config import PrepareConfig
 from gristmill.dedup._permutations import band_keys
 from gristmill.dedup.base import Dedup, Signatures
 from gristmill.dedup.minhash import MinHash
-from gristmill.stages import find as finding
-from gristmill.stages._arrow import DocumentWriter
-from gristmill.stages.decide import decide, places_to_name
-from gristmill.stages.name import name
-from gristmill.stages.sign import EXCERPT_CHARACTERS, NAMES, _Kind
+from gristmill.stages.dedup import find as finding
+from gristmill.stages.dedup.decide import decide, places_to_name
+from gristmill.stages.dedup.list_duplicates import name
+from gristmill.stages.dedup.sign import EXCERPT_CHARACTERS, NAMES, _Kind
+from gristmill.stages.ingest._arrow import DocumentWriter
+from gristmill.storage import disk
 from gristmill.types import StageReport, Value
 
 PIECE = 250_000
@@ -153,7 +154,7 @@ def synthetic(number: int, size: int, clusters: str, config: PrepareConfig) -> S
     def produce(folder: Path, key: str) -> StageReport:
         kinds = {place: _Kind(kind, folder / str(place)) for place, kind in enumerate(config.dedup)}  # type: ignore[arg-type]
         ids = DocumentWriter(folder / "ids", "plain")
-        with storage.Writer(folder / "characters") as lengths, storage.Writer(folder / "content") as content:
+        with disk.Writer(folder / "characters") as lengths, disk.Writer(folder / "content") as content:
             for first in range(0, size, BATCH):
                 rows = np.arange(number * PIECE + first, number * PIECE + min(first + BATCH, size))
                 part = mine[first : first + BATCH]

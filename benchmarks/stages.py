@@ -20,9 +20,9 @@ from _ours import JOBS
 
 from gristmill import ledger, serial
 from gristmill.config import PrepareConfig
-from gristmill.stages.ready import ready
+from gristmill.processes.pool import ONE_THREAD
+from gristmill.stages.tokens.ready import ready
 from gristmill.types import StageReport
-from gristmill.workers import ONE_THREAD
 
 SHOWN = 15
 """Functions of a profile."""

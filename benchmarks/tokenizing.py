@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from gristmill.workers import ONE_THREAD
+from gristmill.processes.pool import ONE_THREAD
 
 os.environ.update(ONE_THREAD)  # the libraries read it when they are imported
 
@@ -27,12 +27,12 @@ import numpy as np
 from gristmill import config as configuration
 from gristmill import serial
 from gristmill.config import PrepareConfig
-from gristmill.stages._kept import kept
-from gristmill.stages.generations import Earlier
-from gristmill.stages.order import order
-from gristmill.stages.plan import plan
-from gristmill.stages.tokenize import tokenize
-from gristmill.stages.vocabulary import encoder, obtain
+from gristmill.stages.dedup._kept import kept
+from gristmill.stages.ingest.generations import Earlier
+from gristmill.stages.ingest.plan import plan
+from gristmill.stages.tokens.order import order
+from gristmill.stages.tokens.tokenize import tokenize
+from gristmill.stages.tokens.tokenizer import encoder, obtain
 from gristmill.tokenizers.base import Encoder
 from gristmill.tokenizers.tiktoken import Tiktoken
 

@@ -10,7 +10,7 @@ import os
 import random
 import string
 
-from gristmill.workers import ONE_THREAD
+from gristmill.processes.pool import ONE_THREAD
 
 os.environ.update(ONE_THREAD)  # read when the library is loaded
 

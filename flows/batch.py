@@ -2,7 +2,7 @@
 
 from prefect import flow
 
-from gristmill.execution import Execution
+from gristmill.config.execution import Execution
 from tasks.run import running
 from tasks.spread import carry_out
 

@@ -19,8 +19,8 @@ if __name__ == "__main__":
 from prefect import flow
 
 from gristmill.config import PrepareConfig
-from gristmill.stages.claiming import claimed
-from gristmill.stages.rehearse import rehearsed
+from gristmill.stages.output.claiming import claimed
+from gristmill.stages.publish.rehearse import rehearsed
 from tasks.dedup import drop_duplicates
 from tasks.deliver import deliver
 from tasks.ingest import ingest

@@ -19,7 +19,7 @@ if __name__ == "__main__":
 from prefect import flow
 
 from gristmill.config import PrepareConfig
-from gristmill.stages.rehearse import rehearsed
+from gristmill.stages.publish.rehearse import rehearsed
 from tasks.dedup import drop_duplicates
 from tasks.ingest import ingest
 from tasks.plan import plan

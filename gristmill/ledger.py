@@ -15,8 +15,8 @@ from typing import Any
 
 import msgspec
 
-from gristmill import places, s3, s3_client, storage
 from gristmill.errors import OccupiedError
+from gristmill.storage import disk, s3, s3_client, stores
 from gristmill.types import Artifact, StageReport
 
 REPORT = "report.json"
@@ -41,23 +41,23 @@ def run(
     area gets a copy of what is first filed in the spool.
     """
     key = fingerprint(stage, inputs)
-    final = f"{places.at(work).uri}/{stage}/{key}"
+    final = f"{stores.at(work).uri}/{stage}/{key}"
     found = standing(final)
     if found is not None:
         return msgspec.structs.replace(found, reused=True, shard=shard)
-    folder = places.spooled(final)
-    made = standing(folder) if places.is_remote(final) else None
+    folder = stores.spooled(final)
+    made = standing(folder) if stores.is_remote(final) else None
     report = _make(folder, key, produce) if made is None else made
-    return _sent(report, folder, final) if places.is_remote(final) else report
+    return _sent(report, folder, final) if stores.is_remote(final) else report
 
 
 def _make(final: Path, key: str, produce: Callable[[Path, str], StageReport]) -> StageReport:
-    temporary = final.with_name(storage.temporary(key))
+    temporary = final.with_name(disk.temporary(key))
     discard(temporary)
-    storage.make_folder(temporary)
+    disk.make_folder(temporary)
     began, clock = time.time(), time.perf_counter()
     try:
-        with storage.translated(final):
+        with disk.translated(final):
             report = produce(temporary, key)
         report = msgspec.structs.replace(
             report,
@@ -65,7 +65,7 @@ def _make(final: Path, key: str, produce: Callable[[Path, str], StageReport]) ->
             started=began,
             seconds=round(time.perf_counter() - clock, 6),
         )
-        storage.write(temporary / REPORT, sealed(report))  # and syncs the folder, with the names of all files in it
+        disk.write(temporary / REPORT, sealed(report))  # and syncs the folder, with the names of all files in it
         _rename(temporary, final)
     finally:
         discard(temporary)
@@ -113,7 +113,7 @@ def standing(folder: str | Path) -> StageReport | None:
 
 def present(folder: str | Path) -> StageReport | None:
     """The report in ``folder``, its files unseen."""
-    place = places.at(folder)
+    place = stores.at(folder)
     if not place.has(REPORT):
         return None
     try:
@@ -135,7 +135,7 @@ def listed(folder: str | Path) -> StageReport | None:
 
 
 def _size(artifact: Artifact) -> int | None:
-    if places.is_remote(artifact.uri):
+    if stores.is_remote(artifact.uri):
         found = s3.stat(artifact.uri)
         return None if found is None else found.nbytes
     path = Path(artifact.uri)
@@ -155,7 +155,7 @@ def sealed(report: StageReport) -> bytes:
 
 def is_whole(artifact: Artifact) -> bool:
     """Whether the file is there as recorded: see ``standing``."""
-    if places.is_remote(artifact.uri):
+    if stores.is_remote(artifact.uri):
         found = s3.stat(artifact.uri)
         if found is None or found.nbytes != artifact.nbytes:
             return False
@@ -163,7 +163,7 @@ def is_whole(artifact: Artifact) -> bool:
         return found.etag == artifact.etag if by_etag else s3.digest(artifact.uri) == artifact.sha256
     path = Path(artifact.uri)
     try:
-        return path.stat().st_size == artifact.nbytes and storage.digest(path) == artifact.sha256
+        return path.stat().st_size == artifact.nbytes and disk.digest(path) == artifact.sha256
     except OSError:
         return False
 
@@ -177,9 +177,9 @@ def _moved(artifact: Artifact, temporary: Path, final: Path) -> Artifact:
 
 def _rename(temporary: Path, final: Path) -> None:
     """Another run may have finished the same output meanwhile: equal bytes, so the first one stays."""
-    with storage.translated(final):
+    with disk.translated(final):
         if final.exists() and standing(final) is None:
-            doomed = final.with_name(storage.temporary(f"damaged-{final.name}"))
+            doomed = final.with_name(disk.temporary(f"damaged-{final.name}"))
             final.rename(doomed)
             discard(doomed)
         try:
@@ -187,7 +187,7 @@ def _rename(temporary: Path, final: Path) -> None:
         except OSError:
             if standing(final) is None:
                 raise
-        storage.sync_folder(final.parent)
+        disk.sync_folder(final.parent)
 
 
 def discard(folder: Path) -> None:
@@ -197,4 +197,4 @@ def discard(folder: Path) -> None:
 
 def sweep(work: str) -> int:
     """Remove temporary folders of processes that are gone; returns how many."""
-    return storage.sweep(places.spooled(work).glob(f"*/{storage.TEMPORARY}*"))
+    return disk.sweep(stores.spooled(work).glob(f"*/{disk.TEMPORARY}*"))

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from gristmill import places
 from gristmill.errors import ConfigError, VerificationError
+from gristmill.storage import stores
 from gristmill.types import Loss, Manifest, RuleRecord
 
 MANIFEST = "manifest.json"
@@ -31,7 +31,7 @@ def _digest(manifest: Manifest) -> str:
 
 def exists(output: str | Path) -> bool:
     """Whether a finished data set is there."""
-    return places.at(output).has(MANIFEST)
+    return stores.at(output).has(MANIFEST)
 
 
 def seal_of(output: str | Path) -> str:
@@ -44,7 +44,7 @@ def read_manifest(output: str | Path) -> Manifest:
 
     Raises ``ConfigError`` when there is none, ``VerificationError`` when it was changed after it was written.
     """
-    place = places.at(output)
+    place = stores.at(output)
     path = place.where(MANIFEST)
     if not place.has(MANIFEST):
         raise ConfigError(f"{path}: no such file; give the folder of a finished data set")
@@ -85,7 +85,7 @@ def listed_bytes(manifest: Manifest) -> dict[str, int]:
 
 def strangers(output: str, manifest: Manifest) -> list[str]:
     """Files in the folders of a data set that its manifest does not list: a trainer's glob would pick them up."""
-    listed, place = listed_bytes(manifest), places.at(output)
+    listed, place = listed_bytes(manifest), stores.at(output)
     folders = sorted({path.partition("/")[0] for path in listed})
     return [name for folder in folders for name in place.names(folder) if name not in listed]
 

@@ -2,35 +2,35 @@
 
 from typing import Any
 
-from gristmill.claims import Claim
 from gristmill.config import PrepareConfig
 from gristmill.errors import InputError
-from gristmill.stages.claiming import claimed
-from gristmill.stages.clean import clean
-from gristmill.stages.decide import decide, places_to_name
-from gristmill.stages.fetch import check_left, check_quarantined, check_usable, fetch
-from gristmill.stages.find import find, searches
-from gristmill.stages.generations import Earlier, earlier
-from gristmill.stages.layout import layout
-from gristmill.stages.mix import mix
-from gristmill.stages.name import name
-from gristmill.stages.order import order
-from gristmill.stages.pack import pack
-from gristmill.stages.plan import plan
-from gristmill.stages.publish import publish, stand
-from gristmill.stages.publish_tokenizer import check_trained, publish_tokenizer
-from gristmill.stages.recall import earlier_files, earlier_shard, recall
-from gristmill.stages.records import priorities_of, ranks_of
-from gristmill.stages.rehearse import rehearsed
-from gristmill.stages.results import Results
-from gristmill.stages.sign import sign
-from gristmill.stages.spans import find_spans, settle, sign_spans, span_ranges, trim
-from gristmill.stages.spans import kinds as span_kinds
-from gristmill.stages.survey import survey
-from gristmill.stages.texts import texts
-from gristmill.stages.tokenize import tokenize
-from gristmill.stages.upload import upload
-from gristmill.stages.vocabulary import obtain, vocabulary
+from gristmill.stages.dedup.decide import decide, places_to_name
+from gristmill.stages.dedup.find import find, searches
+from gristmill.stages.dedup.list_duplicates import name
+from gristmill.stages.dedup.recall import earlier_files, earlier_shard, recall
+from gristmill.stages.dedup.records import priorities_of, ranks_of
+from gristmill.stages.dedup.sign import sign
+from gristmill.stages.dedup.spans import find_spans, settle, sign_spans, span_ranges, trim
+from gristmill.stages.dedup.spans import kinds as span_kinds
+from gristmill.stages.ingest.clean import clean
+from gristmill.stages.ingest.fetch import check_left, check_quarantined, check_usable, fetch
+from gristmill.stages.ingest.generations import Earlier, earlier
+from gristmill.stages.ingest.plan import plan
+from gristmill.stages.output.claiming import claimed
+from gristmill.stages.output.layout import layout
+from gristmill.stages.output.pack import pack
+from gristmill.stages.output.upload import upload
+from gristmill.stages.publish.publish import publish, stand
+from gristmill.stages.publish.publish_tokenizer import check_trained, publish_tokenizer
+from gristmill.stages.publish.rehearse import rehearsed
+from gristmill.stages.publish.results import Results
+from gristmill.stages.publish.survey import survey
+from gristmill.stages.tokens.mix import mix
+from gristmill.stages.tokens.order import order
+from gristmill.stages.tokens.texts import texts
+from gristmill.stages.tokens.tokenize import tokenize
+from gristmill.stages.tokens.tokenizer import obtain, vocabulary
+from gristmill.storage.claims import Claim
 from gristmill.types import Layout, Manifest, Plan, ShardRef, StageReport, Value
 
 

@@ -4,7 +4,6 @@ from pathlib import Path
 
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 
-from gristmill import places
 from gristmill.manifest import MANIFEST
 from gristmill.reporting.board import Board
 from gristmill.reporting.card import index_name
@@ -22,6 +21,7 @@ from gristmill.reporting.tables import (
     source_rows,
     transfer_rows,
 )
+from gristmill.storage import stores
 from gristmill.types import Manifest, StageReport
 
 MOST_ROWS = 1000
@@ -37,7 +37,7 @@ MOST_FAILURES = 20
 def record(manifest: Manifest, uploaded: list[StageReport], output: str, board: Board) -> None:
     """The artifacts of a finished run; ``output`` is the absolute URI of the data set. How long its stages took is in
     ``timing-report`` alone: no published file depends on it."""
-    place = places.at(output)
+    place = stores.at(output)
     where = place.where(MANIFEST)
     _table("shard-report", "Published files", transfer_rows(manifest, uploaded), where)
     _table("input-report", "What became of every input shard", _telling_first(input_rows(manifest)), where)
@@ -57,7 +57,7 @@ def record(manifest: Manifest, uploaded: list[StageReport], output: str, board: 
     )
     page = place.where(index_name(len(manifest.generations)))
     create_link_artifact(
-        link=page if places.is_remote(output) else Path(page).as_uri(),
+        link=page if stores.is_remote(output) else Path(page).as_uri(),
         link_text="The report: one page, to be opened in a browser",
         key="report-page",
         description=f"{escape(page)}: figures and samples of the whole data set. A browser does not follow a link from "

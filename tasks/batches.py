@@ -10,10 +10,10 @@ from typing import Any
 
 from prefect import Task, task
 
-from gristmill import places
 from gristmill.config import PrepareConfig
+from gristmill.config.execution import Execution
 from gristmill.errors import ConfigError, InputError, StorageError
-from gristmill.execution import Execution
+from gristmill.storage import stores
 from gristmill.types import Value
 from tasks.run import OPTIONS, Call, tag
 
@@ -97,7 +97,7 @@ def settle(batch: Batch) -> None:
 def check_mark(mark: str) -> None:
     """Raises ``ConfigError`` unless this process sees the file that the run left in its work area."""
     folder, _, name = mark.rpartition("/")
-    if not places.at(folder).has(name):
+    if not stores.at(folder).has(name):
         raise ConfigError(
             f"worker on {os.uname().nodename}: {folder} is not the run's work area; every worker must see the same: "
             "set execution.work to an s3:// prefix, or to a folder that all machines share"
@@ -107,7 +107,7 @@ def check_mark(mark: str) -> None:
 @contextmanager
 def marked(execution: Execution) -> Iterator[str]:
     """URI of a file in the work area, for other machines to show that theirs is the same."""
-    work = places.at(places.absolute(execution.work))
+    work = stores.at(stores.absolute(execution.work))
     name = f"marks/{uuid.uuid4().hex}"
     work.swap(name, b"the run that looks for this file works here\n", None)
     try:

@@ -5,7 +5,7 @@ from typing import Any
 from prefect import task
 
 from gristmill.config import PrepareConfig
-from gristmill.stages import clean as stage
+from gristmill.stages.ingest import clean as stage
 from gristmill.types import ShardRef, StageReport, part_name
 from tasks.run import OPTIONS, in_worker
 

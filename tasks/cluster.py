@@ -4,9 +4,9 @@ from typing import Any
 
 from prefect.task_runners import TaskRunner
 
+from gristmill.config.execution import Execution
 from gristmill.errors import ConfigError, StorageError
-from gristmill.execution import Execution
-from gristmill.s3_client import use
+from gristmill.storage.s3_client import use
 from tasks.batches import Batch, check_mark, work_off
 
 

@@ -2,16 +2,17 @@
 
 from prefect import task
 
-from gristmill import workers
 from gristmill.config import PrepareConfig
-from gristmill.stages import decide as deciding
-from gristmill.stages import find as finding
-from gristmill.stages import generations, spans
-from gristmill.stages import name as naming
-from gristmill.stages import recall as recalling
-from gristmill.stages import sign as signing
-from gristmill.stages.fetch import check_left
-from gristmill.stages.records import priorities_of, ranks_of
+from gristmill.processes import pool
+from gristmill.stages.dedup import decide as deciding
+from gristmill.stages.dedup import find as finding
+from gristmill.stages.dedup import list_duplicates as naming
+from gristmill.stages.dedup import recall as recalling
+from gristmill.stages.dedup import sign as signing
+from gristmill.stages.dedup import spans
+from gristmill.stages.dedup.records import priorities_of, ranks_of
+from gristmill.stages.ingest import generations
+from gristmill.stages.ingest.fetch import check_left
 from gristmill.types import Search, StageReport, Value
 from tasks import run
 from tasks.ingest import Ingested
@@ -151,7 +152,7 @@ def recall(output: str, path: str, number: int, config: PrepareConfig) -> StageR
     """A published file of an earlier data set, signed."""
     recalled = in_worker("recall", recalling.recall, config, output=output, path=path, number=number)
     with run.slots.of(None, None):
-        return workers.call(signing.sign, shard=recalling.earlier_shard(number), cleaned=recalled, config=config)
+        return pool.call(signing.sign, shard=recalling.earlier_shard(number), cleaned=recalled, config=config)
 
 
 def sign_earlier(generation: int, config: PrepareConfig) -> list[StageReport]:

@@ -4,9 +4,9 @@ from threading import Lock
 
 from prefect import task
 
-from gristmill.claims import Claim
 from gristmill.config import PrepareConfig
-from gristmill.stages.layout import layout
+from gristmill.stages.output.layout import layout
+from gristmill.storage.claims import Claim
 from gristmill.types import Layout, Piece, PlannedFile, StageReport, Value
 from tasks.pack import pack
 from tasks.run import OPTIONS, Call, Reports, nested, tag, watch

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from prefect import task
 
 from gristmill.config import PrepareConfig
-from gristmill.stages import fetch as stage
+from gristmill.stages.ingest import fetch as stage
 from gristmill.types import ShardRef, StageReport
 from tasks.run import OPTIONS, in_worker
 

@@ -16,11 +16,12 @@ from prefect.deployments import run_deployment
 from prefect.states import Cancelling
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from gristmill import places, worker
+from gristmill.config.execution import Execution
 from gristmill.errors import StorageError
-from gristmill.execution import Execution
 from gristmill.ledger import fingerprint
-from gristmill.workers import Stopped
+from gristmill.processes import child
+from gristmill.processes.pool import Stopped
+from gristmill.storage import stores
 from tasks.batches import Batch, Failure, check_mark, task_at
 from tasks.run import OPTIONS, tag
 
@@ -66,7 +67,7 @@ def hand_over(batch: Batch, stop: Event) -> list[Any]:
     return results_in(place.read(f"{name}/{RESULTS}"), batch.task)
 
 
-def written(batch: Batch, execution: Execution) -> tuple[places.Place, str]:
+def written(batch: Batch, execution: Execution) -> tuple[stores.Place, str]:
     """Put an order into the work area, unless it is there since an earlier try; returns the place and its name.
 
     What all calls have in common stands there once.
@@ -79,8 +80,8 @@ def written(batch: Batch, execution: Execution) -> tuple[places.Place, str]:
         "common": {key: first[key] for key in common},
         "calls": [{key: value for key, value in call.items() if key not in common} for call in batch.calls],
     }
-    data = msgspec.json.encode(order, enc_hook=worker.plain)
-    place = places.at(execution.work)
+    data = msgspec.json.encode(order, enc_hook=child.plain)
+    place = stores.at(execution.work)
     name = f"orders/{fingerprint('order', {'data': data.decode()})}"
     place.swap(f"{name}/{ORDER}", data, data if place.has(f"{name}/{ORDER}") else None)
     return place, name
@@ -100,19 +101,19 @@ def read_order(name: str, execution: Execution) -> tuple[str, list[dict[str, Any
     """The task and the calls of an order, typed as the task asks for them. Raises ``ConfigError`` where this machine
     has another work area than the run."""
     execution.apply()
-    place = places.at(execution.work)
+    place = stores.at(execution.work)
     check_mark(place.where(f"{name}/{ORDER}"))
     order = msgspec.json.decode(place.read(f"{name}/{ORDER}"))
     hints = typing.get_type_hints(task_at(order["task"]).fn)
-    common = {key: worker.typed(value, hints[key]) for key, value in order["common"].items()}
-    own = [{key: worker.typed(value, hints[key]) for key, value in call.items()} for call in order["calls"]]
+    common = {key: child.typed(value, hints[key]) for key, value in order["common"].items()}
+    own = [{key: child.typed(value, hints[key]) for key, value in call.items()} for call in order["calls"]]
     return order["task"], [{**common, **call} for call in own]
 
 
 def file_results(results: list[Any], name: str, execution: Execution) -> None:
     """Leave the results of an order for the run that gave it."""
     lines = [{"bad": result} if isinstance(result, Failure) else {"good": result} for result in results]
-    place = places.at(execution.work)
+    place = stores.at(execution.work)
     path = f"{name}/{RESULTS}"
     place.swap(path, msgspec.json.encode(lines), place.read(path) if place.has(path) else None)
 
@@ -120,7 +121,7 @@ def file_results(results: list[Any], name: str, execution: Execution) -> None:
 def results_in(data: bytes, address: str) -> list[Any]:
     """What ``file_results`` left, typed as the task returns it."""
     hint = typing.get_type_hints(task_at(address).fn)["return"]
-    typed = partial(worker.typed, hint=hint)
+    typed = partial(child.typed, hint=hint)
     return [
         typed(line["good"]) if "good" in line else msgspec.convert(line["bad"], Failure)
         for line in msgspec.json.decode(data)

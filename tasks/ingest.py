@@ -7,7 +7,7 @@ from prefect import task
 
 from gristmill.config import PrepareConfig
 from gristmill.errors import InputError, WorkerLost
-from gristmill.stages.fetch import check_quarantined, check_usable
+from gristmill.stages.ingest.fetch import check_quarantined, check_usable
 from gristmill.types import Plan, ShardRef, StageReport, Value
 from tasks.clean import clean
 from tasks.fetch import fetch

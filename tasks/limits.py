@@ -7,8 +7,8 @@ from functools import cache
 from prefect.client.orchestration import get_client
 from prefect.concurrency.sync import concurrency
 
-from gristmill import places
 from gristmill.config import PrepareConfig
+from gristmill.storage import stores
 from gristmill.types import PlannedFile, ShardRef
 
 DOWNLOADS = "gristmill-downloads"
@@ -28,7 +28,7 @@ def limited(name: str, uri: str) -> Iterator[None]:
 
     A slot held by a process that was killed is free after five minutes.
     """
-    if not places.is_elsewhere(uri) or name not in existing():
+    if not stores.is_elsewhere(uri) or name not in existing():
         yield
         return
     with concurrency(name):

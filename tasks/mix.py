@@ -3,7 +3,7 @@
 from prefect import task
 
 from gristmill.config import PrepareConfig
-from gristmill.stages import mix as stage
+from gristmill.stages.tokens import mix as stage
 from gristmill.types import StageReport
 from tasks.run import OPTIONS, Reports, in_worker
 

@@ -3,7 +3,7 @@
 from prefect import task
 
 from gristmill.config import PrepareConfig
-from gristmill.stages import pack as stage
+from gristmill.stages.output import pack as stage
 from gristmill.types import Piece, StageReport
 from tasks.run import OPTIONS, Reports, in_worker
 

@@ -7,11 +7,11 @@ from prefect.client.orchestration import get_client
 from prefect.logging import get_run_logger
 from prefect.runtime import flow_run
 
-from gristmill import workers
 from gristmill.config import PrepareConfig
-from gristmill.stages import plan as stage
-from gristmill.stages.ready import ready
-from gristmill.stages.vocabulary import check_tokenizer
+from gristmill.processes import pool
+from gristmill.stages.ingest import plan as stage
+from gristmill.stages.tokens.ready import ready
+from gristmill.stages.tokens.tokenizer import check_tokenizer
 from gristmill.types import Plan
 from tasks.run import OPTIONS, tag
 
@@ -21,15 +21,15 @@ def plan(config: PrepareConfig) -> Plan:
     """Every new input shard in global order; refuses a run that cannot fit on the disk or would mix data sets."""
     tag("plan")
     config.check_rules()
-    planned = workers.call(stage.plan, config=config)  # reads a sample, and loads the tokenizer to count ids
+    planned = pool.call(stage.plan, config=config)  # reads a sample, and loads the tokenizer to count ids
     name_run(f"{config.dataset}-g{planned.generation if planned.shards else planned.generation - 1}", config)
     for line in stage.check_space(planned, config):
         get_run_logger().warning(line)
     if not planned.shards:
-        workers.call(check_tokenizer, config=config)
+        pool.call(check_tokenizer, config=config)
         return planned
     # The tokenizer is checked by every worker at once: it stays loaded there, and so do the stages.
-    workers.everywhere(ready, children=min(config.execution.worker_count(), len(planned.shards)), config=config)
+    pool.everywhere(ready, children=min(config.execution.worker_count(), len(planned.shards)), config=config)
     return planned
 
 

@@ -4,14 +4,14 @@ import httpx
 from prefect import task
 from prefect.logging import get_run_logger
 
-from gristmill import places
-from gristmill.claims import Claim
 from gristmill.config import PrepareConfig
 from gristmill.manifest import MANIFEST
 from gristmill.reporting.rehearsal import page
-from gristmill.stages import publish as stage
-from gristmill.stages.rehearse import projected_hours, verdicts_of
-from gristmill.stages.results import Results
+from gristmill.stages.publish import publish as stage
+from gristmill.stages.publish.rehearse import projected_hours, verdicts_of
+from gristmill.stages.publish.results import Results
+from gristmill.storage import stores
+from gristmill.storage.claims import Claim
 from gristmill.types import Manifest, Plan, StageReport
 from tasks.artifacts import record, record_rehearsal
 from tasks.dedup import Deduplicated
@@ -75,12 +75,12 @@ def _recorded(
         _record(manifest, uploaded, config, hours)
     except httpx.HTTPError as error:
         get_run_logger().warning("the data set is whole, but its artifacts are not recorded: %s", error)
-    where = places.at(config.destination).where(MANIFEST)
+    where = stores.at(config.destination).where(MANIFEST)
     return {"manifest": where, "sha256": manifest.sha256, **manifest.totals, "hours": hours}
 
 
 def _record(manifest: Manifest, uploaded: list[StageReport], config: PrepareConfig, hours: list[str]) -> None:
-    record(manifest, uploaded, places.absolute(config.destination), watch.board)
+    record(manifest, uploaded, stores.absolute(config.destination), watch.board)
     verdicts = verdicts_of(manifest, config)
     if verdicts is not None:
         record_rehearsal(page(verdicts, *hours))

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from gristmill.config.execution import Execution
 from gristmill.errors import ConfigError
-from gristmill.execution import Execution
 
 
 @contextmanager

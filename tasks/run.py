@@ -23,10 +23,10 @@ from prefect.runtime import flow_run, task_run
 from prefect.task_runners import ThreadPoolTaskRunner
 from prefect.utilities.annotations import opaque
 
-from gristmill import workers
 from gristmill.config import PrepareConfig
+from gristmill.config.execution import Execution
 from gristmill.errors import ConfigError, InputError, StorageError, WorkerLost
-from gristmill.execution import Execution
+from gristmill.processes import pool
 from gristmill.reporting.board import Board
 from gristmill.types import PlannedFile, ShardRef, StageReport, Value
 from tasks.artifacts import record_failures
@@ -181,7 +181,7 @@ def in_worker(
     try:
         # The limit inside the slot: what waits for work to end here must not hold up other runs of the server.
         with slots.of(downloading, uploading), moving(downloading, uploading, config):
-            made = workers.call(
+            made = pool.call(
                 function,
                 listener=lambda documents, nbytes: watch.board.advance(stage, documents, nbytes),
                 announced=announced,
@@ -264,7 +264,7 @@ class Crew:
                 futures = self._ended(runner)
                 outcomes = {name: future.result(raise_on_failure=False) for name, future in futures.items()}
             except BaseException:
-                workers.stop()  # before the runner is left, which waits for its threads
+                pool.stop()  # before the runner is left, which waits for its threads
                 raise
         record_failures({name: outcome for name, outcome in outcomes.items() if isinstance(outcome, BaseException)})
         return outcomes
@@ -296,19 +296,19 @@ def running(execution: Execution) -> Iterator[None]:
     slots = Slots(execution)
     execution.apply()
     existing.cache_clear()
-    workers.start()
+    pool.start()
     try:
         with connected(execution):
             yield
     except TerminationSignal:
-        workers.stop()
+        pool.stop()
         confirm_cancelled()
         raise
     except BaseException:
-        workers.stop()
+        pool.stop()
         raise
     finally:
-        workers.close()
+        pool.close()
 
 
 @contextmanager

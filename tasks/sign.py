@@ -3,7 +3,7 @@
 from prefect import task
 
 from gristmill.config import PrepareConfig
-from gristmill.stages import sign as stage
+from gristmill.stages.dedup import sign as stage
 from gristmill.types import ShardRef, StageReport
 from tasks.run import OPTIONS, in_worker
 

@@ -13,8 +13,8 @@ from prefect.futures import PrefectFuture
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from gristmill.config import PrepareConfig
+from gristmill.config.execution import Execution
 from gristmill.errors import InputError
-from gristmill.execution import Execution
 from gristmill.types import StageReport
 from tasks.batches import Batch, Failure, batches, marked, task_at, work_off
 from tasks.cluster import on_cluster

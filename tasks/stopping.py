@@ -9,7 +9,7 @@ from prefect.client.orchestration import get_client
 from prefect.runtime import flow_run
 from prefect.states import Cancelled
 
-from gristmill.workers import Stopped
+from gristmill.processes.pool import Stopped
 
 
 class _Stopped(logging.Filter):

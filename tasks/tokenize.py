@@ -3,11 +3,11 @@
 from prefect import task
 
 from gristmill.config import PrepareConfig
-from gristmill.stages import order as ordering
-from gristmill.stages import survey as surveying
-from gristmill.stages import texts as texts_stage
-from gristmill.stages import tokenize as stage
-from gristmill.stages import vocabulary as vocabularies
+from gristmill.stages.publish import survey as surveying
+from gristmill.stages.tokens import order as ordering
+from gristmill.stages.tokens import texts as texts_stage
+from gristmill.stages.tokens import tokenize as stage
+from gristmill.stages.tokens import tokenizer as vocabularies
 from gristmill.types import StageReport, Value
 from tasks.dedup import Deduplicated
 from tasks.mix import mix

@@ -7,8 +7,8 @@ from prefect.artifacts import create_table_artifact
 
 from gristmill.config import PrepareConfig
 from gristmill.reporting.tables import escape
-from gristmill.stages import publish_tokenizer as publishing
-from gristmill.stages import vocabulary as vocabularies
+from gristmill.stages.publish import publish_tokenizer as publishing
+from gristmill.stages.tokens import tokenizer as vocabularies
 from gristmill.types import StageReport
 from tasks.dedup import Deduplicated
 from tasks.run import OPTIONS, Reports, in_worker, tag, watch

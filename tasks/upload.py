@@ -2,9 +2,9 @@
 
 from prefect import task
 
-from gristmill.claims import Claim
 from gristmill.config import PrepareConfig
-from gristmill.stages import upload as stage
+from gristmill.stages.output import upload as stage
+from gristmill.storage.claims import Claim
 from gristmill.types import PlannedFile, StageReport
 from tasks.run import OPTIONS, Reports, in_worker
 

@@ -3,10 +3,10 @@
 from prefect import task
 from prefect.artifacts import create_markdown_artifact
 
-from gristmill import workers
 from gristmill.errors import VerificationError
+from gristmill.inspection import verify as stage
+from gristmill.processes import pool
 from gristmill.reporting.tables import escape
-from gristmill.stages import verify as stage
 from tasks.run import OPTIONS, tag
 
 
@@ -14,7 +14,7 @@ from tasks.run import OPTIONS, tag
 def verify_output(output: str) -> dict[str, int]:
     """Check every file; raises ``VerificationError`` with the first problem after all are recorded."""
     tag("verify")
-    found = workers.call(stage.verify, output=output)
+    found = pool.call(stage.verify, output=output)
     lines = [f"{found.files:,} files, {found.documents:,} documents, {found.tokens:,} ids, {found.bytes:,} bytes", ""]
     lines += [f"- {escape(problem)}" for problem in found.problems] or ["All as recorded."]
     create_markdown_artifact("\n".join(lines), key="verification", description=f"Verification of {escape(output)}")

@@ -10,7 +10,8 @@ from data import SHARED
 from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
-from gristmill import places, workers
+from gristmill.processes import pool
+from gristmill.storage import stores
 
 # Tables and tokenizers that a process builds once take longer than Hypothesis allows a single example.
 settings.register_profile("gristmill", deadline=None)
@@ -55,12 +56,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def _spool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Nothing is kept in the home of whoever runs the tests; processes that tests start use the same place."""
-    os.environ[places.SPOOL] = str(tmp_path_factory.mktemp("spool"))
+    os.environ[stores.SPOOL] = str(tmp_path_factory.mktemp("spool"))
     yield
-    del os.environ[places.SPOOL]
+    del os.environ[stores.SPOOL]
 
 
 @pytest.fixture(autouse=True)
 def _workers_work() -> None:
     """A run that a test stopped must not stop the next test's work in the same process."""
-    workers.start()
+    pool.start()

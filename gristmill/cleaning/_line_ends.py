@@ -8,7 +8,7 @@ import numpy.typing as npt
 from gristmill.cleaning._characters import SPACE
 from gristmill.cleaning._tables import Tables
 from gristmill.cleaning._utf8 import Bools, Ints
-from gristmill.sentence_ends import CLOSERS, ENDS, QUOTES, SPACED
+from gristmill.text.sentence_ends import CLOSERS, ENDS, QUOTES, SPACED
 
 DOT, ELLIPSIS = ord("."), ord("\u2026")
 MOST_CLOSERS = 6

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 
 from gristmill.cleaning.base import Filter, Measured
 from gristmill.errors import alternatives
-from gristmill.languages import LANGUAGES, identifier, middle
+from gristmill.text.languages import LANGUAGES, identifier, middle
 
 
 def _known(code: str) -> str:

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn, TextIO
 
-from gristmill import storage
 from gristmill.addresses import public_text
 from gristmill.errors import ConfigError, GristmillError, InputError, guessed
+from gristmill.storage import disk
 
 STOPPED = "stopped; the same command resumes where this one ended"
 
@@ -104,7 +104,7 @@ def failing_clearly(action: Callable[[], int], *, debug: bool) -> int:
         if debug or not isinstance(error, GristmillError | OSError):
             print(public_text(traceback.format_exc()), file=sys.stderr, end="")
         if isinstance(error, OSError):  # of a limit of the system, or of a file that only a damaged data set lacks
-            error = storage.wrap(error, Path("this process"))
+            error = disk.wrap(error, Path("this process"))
         say(public_text(f"error: {error}"), file=sys.stderr)
         for note in getattr(error, "__notes__", []):
             say(f"  {note}", file=sys.stderr)

@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from gristmill import places, plugins
+from gristmill import plugins
+from gristmill.chat.conversations import ChatReport, pack_conversations
 from gristmill.commands import Parser, failing_clearly
 from gristmill.errors import ConfigError
 from gristmill.manifest import exists, read_manifest
 from gristmill.packing.sft import Sft
-from gristmill.places import is_remote
-from gristmill.stages.chat import ChatReport, pack_conversations
-from gristmill.stages.recall import published_encoder
+from gristmill.stages.dedup.recall import published_encoder
+from gristmill.storage import stores
+from gristmill.storage.stores import is_remote
 from gristmill.tokenizers.base import Encoder, Tokenizer
 
 DESCRIPTION = """\
@@ -74,7 +75,7 @@ def _template(given: str) -> str:
 @contextmanager
 def _tokenizer(given: str) -> Iterator[tuple[Path, Encoder]]:
     if is_remote(given) or exists(given):
-        yield places.at(given).folder("tokenizer"), published_encoder(given, read_manifest(given))
+        yield stores.at(given).folder("tokenizer"), published_encoder(given, read_manifest(given))
         return
     if not Path(given).is_file():
         raise ConfigError(f"--tokenizer {given}: no such file; give tokenizer.json or a finished data set")

@@ -4,8 +4,8 @@ import argparse
 import sys
 
 from gristmill.commands import Parser, failing_clearly, say
-from gristmill.doctor import examine, mend
-from gristmill.s3_reached import check_reached
+from gristmill.inspection.doctor import examine, mend
+from gristmill.storage.s3_reached import check_reached
 
 DESCRIPTION = """\
 List what runs that were killed and faults of a store left behind: unfinished uploads, temporary files, files without a

@@ -3,11 +3,11 @@
 import argparse
 from itertools import islice
 
-from gristmill.browse import Browser, Part
 from gristmill.commands import Parser, failing_clearly
 from gristmill.errors import ConfigError
+from gristmill.inspection.browse import Browser, Part
 from gristmill.reporting.tables import SPARED, printable
-from gristmill.s3_reached import check_reached
+from gristmill.storage.s3_reached import check_reached
 
 DESCRIPTION = """\
 Show what a trainer will read: published ids decoded as text, with the borders of documents and, of each, input file and

@@ -2,10 +2,10 @@
 
 from rich.table import Table
 
-from gristmill import places
 from gristmill.config import PrepareConfig
 from gristmill.reporting.losses import ledger_name, loss_rows
 from gristmill.reporting.terminal import Terminal
+from gristmill.storage import stores
 from gristmill.types import Manifest
 
 MOST_ROWS = 15
@@ -27,5 +27,5 @@ def show_losses(manifest: Manifest, config: PrepareConfig, console: Terminal) ->
         table.add_row(str(row["source"]), f"{row['rule'] or row['stage']}: {row['reason']}", *numbers)
     console.print(table)
     if len(rows) > MOST_ROWS:
-        where = places.at(config.destination).where(ledger_name(len(manifest.generations)))
+        where = stores.at(config.destination).where(ledger_name(len(manifest.generations)))
         console.print(f"{len(rows) - MOST_ROWS:,} more rows are in {where}", soft_wrap=True)

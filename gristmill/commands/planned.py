@@ -8,7 +8,7 @@ from gristmill.errors import OtherRules
 from gristmill.manifest import exists
 from gristmill.reporting.tables import first_rows_lines, gigabytes, link_lines, passed_over_lines
 from gristmill.reporting.terminal import Terminal
-from gristmill.stages.plan import plan
+from gristmill.stages.ingest.plan import plan
 from gristmill.types import Budget, Plan
 
 ESTIMATED = ("shards", "sampled", "stored", "text", "kept", "documents", "ids")

@@ -10,24 +10,25 @@ from typing import Any
 
 from rich.table import Table
 
-from gristmill import config_file, ledger, places
+from gristmill import ledger
 from gristmill.commands import Parser, failing_clearly, past_stopping, say, stopped, stopping_in_time
 from gristmill.commands.explain import explain
 from gristmill.commands.losses import show_losses
 from gristmill.commands.planned import planned_for, show_plan
 from gristmill.commands.rehearsal import show_rehearsal
 from gristmill.commands.samples import windows
-from gristmill.config import PrepareConfig
+from gristmill.config import PrepareConfig, yaml_file
 from gristmill.errors import ConfigError
 from gristmill.manifest import MANIFEST, read_manifest
 from gristmill.reporting.card import index_name
 from gristmill.reporting.health import warnings
 from gristmill.reporting.tables import passed_over_lines, published_rows
 from gristmill.reporting.terminal import Terminal
-from gristmill.s3_reached import check_reached, variable
-from gristmill.stages.plan import check_space
-from gristmill.stages.rehearse import rehearsed
-from gristmill.stages.vocabulary import check_tokenizer
+from gristmill.stages.ingest.plan import check_space
+from gristmill.stages.publish.rehearse import rehearsed
+from gristmill.stages.tokens.tokenizer import check_tokenizer
+from gristmill.storage import stores
+from gristmill.storage.s3_reached import check_reached, variable
 from gristmill.types import Manifest, Plan
 
 DESCRIPTION = """\
@@ -193,7 +194,7 @@ def configured(options: argparse.Namespace, further: dict[str, Any] | None = Non
         settings["execution.work"] = options.work
     if options.workers is not None:
         settings["execution.workers"] = options.workers
-    return config_file.read(options.config, settings).dated(datetime.date.today())
+    return yaml_file.read(options.config, settings).dated(datetime.date.today())
 
 
 def _asked(options: argparse.Namespace) -> PrepareConfig:
@@ -207,7 +208,7 @@ def _setting(text: str) -> tuple[str, Any]:
     key, separator, value = text.partition("=")
     if not separator or not key:
         raise ConfigError(f"--set {text}: expected KEY=VALUE")
-    return key, config_file.parsed(value, f"--set {text}")
+    return key, yaml_file.parsed(value, f"--set {text}")
 
 
 def _show_published(made: dict[str, Any], config: PrepareConfig) -> int:
@@ -237,10 +238,10 @@ def show(manifest: Manifest, config: PrepareConfig) -> None:
     for number, text in enumerate(windows(config.destination, manifest), 1):
         console.print(f"\nwindow {number}", style="bold")
         console.print(text, highlight=False)
-    output = places.at(config.destination)
+    output = stores.at(config.destination)
     console.print(f"\ndata set  {output.uri}", highlight=False)
     console.print(f"manifest  {output.where(MANIFEST)}  (sha256 {manifest.sha256[:16]})", highlight=False)
     console.print(f"tokenizer {output.where('tokenizer')}  ({manifest.tokenizer.vocab_size:,} ids)", highlight=False)
     console.print(f"report    {output.where(index_name(len(manifest.generations)))}", highlight=False)
-    reached = variable(config.execution.s3) if places.is_remote(output.uri) else ""
+    reached = variable(config.execution.s3) if stores.is_remote(output.uri) else ""
     console.print(f"verify    {reached}python flows/verify.py {output.uri}", highlight=False, soft_wrap=True)

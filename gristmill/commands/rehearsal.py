@@ -4,7 +4,7 @@ from rich.table import Table
 
 from gristmill.config import PrepareConfig
 from gristmill.reporting.terminal import Terminal
-from gristmill.stages.rehearse import verdicts_of
+from gristmill.stages.publish.rehearse import verdicts_of
 from gristmill.types import Manifest
 
 STYLES = {"good": "green", "warning": "yellow", "bad": "red"}

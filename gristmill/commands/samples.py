@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gristmill import places
-from gristmill.stages.recall import published_encoder
-from gristmill.stages.verify import format_of
+from gristmill.inspection.verify import format_of
+from gristmill.stages.dedup.recall import published_encoder
+from gristmill.storage import stores
 from gristmill.types import Manifest
 
 WINDOW_IDS = 64
@@ -20,7 +20,7 @@ def windows(output: str, manifest: Manifest, count: int = 3) -> list[str]:
     million ids; of one that holds text, of 64 bytes."""
     file = manifest.files[0]
     format = format_of(manifest, file.format)
-    blocks = format.blocks(places.at(output).path(file.path), format.dtype(manifest.tokenizer.vocab_size))
+    blocks = format.blocks(stores.at(output).path(file.path), format.dtype(manifest.tokenizer.vocab_size))
     ids = _first(blocks, min(file.tokens, REACH))
     starts = np.random.default_rng(SEED).integers(0, max(1, len(ids) - WINDOW_IDS), count)
     found = [ids[start : start + WINDOW_IDS] for start in starts.tolist()]

@@ -6,9 +6,9 @@ from rich.table import Table
 
 from gristmill.commands import Parser, failing_clearly
 from gristmill.commands.word_diff import word_diff
+from gristmill.inspection.explain import Trace, trace
 from gristmill.reporting.terminal import Terminal
-from gristmill.s3_reached import check_reached
-from gristmill.trace import Trace, trace
+from gristmill.storage.s3_reached import check_reached
 
 CHARACTERS, LINES = 1000, 12
 """Of a text, or of the changes in one."""

@@ -10,8 +10,8 @@ from gristmill.commands import Parser, failing_clearly, say
 from gristmill.commands.prepare import Command, add_request, before_prefect, configured
 from gristmill.config import PrepareConfig
 from gristmill.reporting.terminal import Terminal
-from gristmill.stages.plan import check_space, plan
-from gristmill.stages.publish_tokenizer import check_trained
+from gristmill.stages.ingest.plan import check_space, plan
+from gristmill.stages.publish.publish_tokenizer import check_trained
 
 DESCRIPTION = """\
 Train a tokenizer on raw text and publish it alone: fetch, clean, dedup, train, measure.

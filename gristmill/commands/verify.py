@@ -3,11 +3,12 @@
 import argparse
 import sys
 
-from gristmill import against, config_file, copies
 from gristmill.commands import Parser, failing_clearly, say
+from gristmill.config import yaml_file
 from gristmill.errors import ConfigError
-from gristmill.s3_reached import check_reached
-from gristmill.stages.verify import Verified, verify, verify_bin
+from gristmill.inspection import against, copies
+from gristmill.inspection.verify import Verified, verify, verify_bin
+from gristmill.storage.s3_reached import check_reached
 
 DESCRIPTION = """\
 Check every file of a data set against its manifest: size, sha256, ids in range, end-of-text count = documents,
@@ -69,7 +70,7 @@ def _verify(options: argparse.Namespace) -> int:
     found = verify(options.output)
     differences = []
     if options.against is not None and not found.problems:
-        differences = against.compare(options.output, config_file.read(options.against, {}))
+        differences = against.compare(options.output, yaml_file.read(options.against, {}))
     if options.copies and not found.problems:
         differences += copies.look(options.output)
     return _show(found, options.output, differences)

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import xxhash
 
 from gristmill.dedup.base import Spans
-from gristmill.whitespace import unix_lines
+from gristmill.text.whitespace import unix_lines
 
 Ints = npt.NDArray[np.int64]
 BLANKS = b" \t\n\v\f\r"

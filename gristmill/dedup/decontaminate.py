@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 from pydantic import Field
 
-from gristmill import storage
 from gristmill.columns import strings
 from gristmill.dedup._shingles import shingles
 from gristmill.dedup.base import Match, Screen
 from gristmill.errors import ConfigError, InputError
 from gristmill.settings import Location
+from gristmill.storage import disk
 
 
 class Decontaminate(Screen):
@@ -36,7 +36,7 @@ class Decontaminate(Screen):
 
     def identity(self) -> dict[str, Any]:
         """With the sums of the files that are there: other evaluation texts are another rule."""
-        sums = [storage.digest(Path(path)) if Path(path).is_file() else "" for path in self.paths]
+        sums = [disk.digest(Path(path)) if Path(path).is_file() else "" for path in self.paths]
         return {**super().identity(), "sha256": sums}
 
     def matches(self, documents: pa.RecordBatch) -> list[Match]:
@@ -55,7 +55,7 @@ def _stamps(paths: list[str]) -> tuple[tuple[int, int], ...]:
     """Size and time of change of each file: one that is edited between two runs of a process is read again."""
     found = []
     for path in paths:
-        with storage.translated(Path(path)):
+        with disk.translated(Path(path)):
             status = Path(path).stat()
         found.append((status.st_size, status.st_mtime_ns))
     return tuple(found)
@@ -82,7 +82,7 @@ def _evaluation(
 
 def _texts(path: Path) -> Iterator[tuple[int, str]]:
     """(line, text) of every string of a file."""
-    with storage.translated(path), path.open("rb") as file:
+    with disk.translated(path), path.open("rb") as file:
         for number, line in enumerate(file, 1):
             if path.suffix not in (".jsonl", ".json"):
                 yield number, line.decode("utf-8", "replace")

@@ -9,7 +9,7 @@ import xxhash
 
 from gristmill.columns import utf8
 from gristmill.dedup.base import Dedup, Signatures
-from gristmill.whitespace import unix_lines
+from gristmill.text.whitespace import unix_lines
 
 BLANKS = b"\t\n\v\f\r "
 LINE_ENDS = re.compile(rb"(?:[ \t\v\f]*\n)+")

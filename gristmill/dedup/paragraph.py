@@ -8,7 +8,7 @@ from pydantic import Field
 from gristmill.columns import utf8
 from gristmill.dedup import _spans
 from gristmill.dedup.base import SpanDedup, Spans
-from gristmill.whitespace import separator
+from gristmill.text.whitespace import separator
 
 
 class Paragraph(SpanDedup):

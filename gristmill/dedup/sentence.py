@@ -10,7 +10,7 @@ from pydantic import Field
 from gristmill.columns import utf8
 from gristmill.dedup import _spans
 from gristmill.dedup.base import SpanDedup, Spans
-from gristmill.sentence_ends import CLOSERS, ENDS, SPACED
+from gristmill.text.sentence_ends import CLOSERS, ENDS, SPACED
 
 
 def _one_of(marks: list[bytes]) -> bytes:

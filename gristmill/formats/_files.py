@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from gristmill import storage
 from gristmill.errors import VerificationError
 from gristmill.formats.base import OutputFile, Packed, Stream, raw_blocks
+from gristmill.storage import disk
 
 
 def cut(
@@ -55,7 +55,7 @@ def checked_blocks(path: Path, dtype: np.dtype, offset: int = 0) -> Iterator[np.
 
 def written(path: Path, blocks: Iterable[bytes | memoryview]) -> Path:
     """Put blocks of bytes into a file."""
-    with storage.Writer(path) as out:
+    with disk.Writer(path) as out:
         for block in blocks:
             out.write(block)
     return path

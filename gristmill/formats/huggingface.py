@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import Field
 
-from gristmill import storage
 from gristmill.errors import VerificationError
 from gristmill.formats._files import cut, document_cuts, document_rows
 from gristmill.formats.base import DataSet, EotSide, Format, OutputFile, Packed, Stream
+from gristmill.storage import disk
 from gristmill.types import file_name
 
 COLUMN = "input_ids"
@@ -45,7 +45,7 @@ class HuggingFace(Format):
         kind = pa.from_numpy_dtype(self.dtype(packed.tokenizer.vocab_size))
         schema = pa.schema([pa.field(COLUMN, pa.list_(pa.field("element", kind, nullable=False)), nullable=False)])
         path = folder / "rows.parquet"
-        with storage.Writer(path) as out, pq.ParquetWriter(out, schema, **OPTIONS) as rows:
+        with disk.Writer(path) as out, pq.ParquetWriter(out, schema, **OPTIONS) as rows:
             for documents in document_rows(packed, self.row_group):
                 offsets = pa.array(np.cumsum([0, *map(len, documents)]), pa.int32())
                 ids = pa.array(np.concatenate(documents), pa.from_numpy_dtype(packed.dtype)).cast(kind)

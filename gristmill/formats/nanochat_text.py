@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import Field
 
-from gristmill import storage
 from gristmill.errors import InputError, VerificationError
 from gristmill.formats._files import document_rows, generation_folder
 from gristmill.formats.base import DataSet, Format, OutputFile, Packed, Stream
+from gristmill.storage import disk
 
 ROW_GROUP = 1024
 COLUMN = "text"
@@ -82,7 +82,7 @@ class NanochatText(Format):
     def parts(self, packed: Packed, folder: Path) -> list[Path]:
         group = max(1, min(ROW_GROUP, packed.documents // self.world_size))
         path = folder / "rows.parquet"
-        with storage.Writer(path) as out, pq.ParquetWriter(out, SCHEMA, **OPTIONS) as rows:
+        with disk.Writer(path) as out, pq.ParquetWriter(out, SCHEMA, **OPTIONS) as rows:
             for documents in document_rows(packed, group):
                 texts = pa.array([document.tobytes().decode() for document in documents], pa.string())
                 rows.write_batch(pa.record_batch([texts], schema=SCHEMA), group)

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from gristmill.formats._files import checked_blocks, cut, document_cuts, document_ends, quoted
 from gristmill.formats.base import DataSet, Format, OutputFile, Packed, Stream
-from gristmill.repeats import repeated_blocks
+from gristmill.text.repeats import repeated_blocks
 from gristmill.types import file_name
 
 

@@ -9,13 +9,13 @@ import numpy as np
 from pydantic import Field
 
 from gristmill.formats.base import Format, OutputFile, Stream
-from gristmill.rows import read_groups
+from gristmill.storage.rows import read_groups
 from gristmill.types import file_name
 
 
 class ParquetRows(Format):
     """Rows that a packing made, one a record: ``ids``, ``mask``, and by segment ``ends``, ``skipped`` and ``shards``;
-    ``gristmill.rows`` describes them.
+    ``gristmill.storage.rows`` describes them.
 
     Every document starts with the end-of-text id, as start of text, and rows are filled up with it. A row group is what
     is read at once: 256 rows of 2,049 ids are 1 MB.

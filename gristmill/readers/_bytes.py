@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 import xxhash
 
-from gristmill import s3, storage
 from gristmill.errors import InputError, StorageError
-from gristmill.places import is_remote
+from gristmill.storage import disk, s3
+from gristmill.storage.stores import is_remote
 from gristmill.types import PublishedFile
 
 OPEN_FILES = 64
@@ -34,7 +34,7 @@ class Parts(Protocol):
 
 def parts_in(output: str) -> Parts:
     """The parts of files of a folder or ``s3://`` prefix."""
-    return _Remote(output.rstrip("/")) if is_remote(output) else _Local(storage.local(output))
+    return _Remote(output.rstrip("/")) if is_remote(output) else _Local(disk.local(output))
 
 
 class _Local:
@@ -46,7 +46,7 @@ class _Local:
 
     def read(self, file: PublishedFile, start: int, stop: int) -> bytes:
         path = self._folder / file.path
-        with storage.translated(path):
+        with disk.translated(path):
             found = os.pread(self._descriptor(file.path), stop - start, start)
         if len(found) != stop - start:
             raise InputError(f"{path}: ends at byte {start + len(found)}; the manifest has {file.bytes} bytes")

@@ -8,12 +8,12 @@ import msgspec
 import numpy as np
 import pyarrow.parquet as pq
 
-from gristmill import places
 from gristmill.errors import ConfigError, InputError, alternatives
 from gristmill.manifest import exists, read_manifest
-from gristmill.places import at, is_remote
 from gristmill.plugins import fact, kinds
 from gristmill.readers._bytes import Parts, parts_in
+from gristmill.storage import stores
+from gristmill.storage.stores import at, is_remote
 from gristmill.types import LabelMask, Manifest, PublishedFile
 
 Holds = Literal["ids", "rows"]
@@ -199,4 +199,4 @@ def _tombstones(uri: str, manifest: Manifest) -> tuple[frozenset[int], dict[str,
 
 def file_here(uri: str, name: str) -> Path:
     """A file of the data set on this machine, brought here where it is in an object store."""
-    return places.at(uri).path(name)
+    return stores.at(uri).path(name)

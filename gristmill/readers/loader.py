@@ -10,7 +10,7 @@ import numpy as np
 from gristmill.errors import ConfigError, alternatives
 from gristmill.readers._permutation import Order, Shuffle, keyed
 from gristmill.readers._samples import Read, Samples
-from gristmill.repeats import repeated
+from gristmill.text.repeats import repeated
 
 Repetitions = Literal["keep", "mask", "mask_sample"]
 

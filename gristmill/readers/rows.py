@@ -10,7 +10,7 @@ from gristmill.errors import ConfigError
 from gristmill.readers._bytes import Opened
 from gristmill.readers._published import bare_rows, data_set, is_data_set
 from gristmill.readers._samples import Read
-from gristmill.rows import RowGroup, read_groups
+from gristmill.storage.rows import RowGroup, read_groups
 from gristmill.types import PublishedFile
 
 KEPT_GROUPS = 24

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import msgspec
 
-from gristmill.histograms import Histogram, added
+from gristmill.reporting.histograms import Histogram, added
 from gristmill.reporting.tables import Row
 from gristmill.types import Value, file_name
 

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from gristmill.reporting.tables import Row, link_lines, passed_over_lines, rule_rows
+from gristmill.text.whitespace import unmet
 from gristmill.types import Manifest
-from gristmill.whitespace import unmet
 
 LEAST_KEPT = 0.2
 """A filter that keeps less is set wrong more often than the corpus is that bad."""

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gristmill.histograms import Histogram
 from gristmill.reporting import charts
 from gristmill.reporting.figures import Figures
+from gristmill.reporting.histograms import Histogram
 from gristmill.reporting.tables import Row, printable
 from gristmill.types import file_name
 

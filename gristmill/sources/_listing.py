@@ -22,7 +22,7 @@ from gristmill.sources._found import (
 )
 from gristmill.sources._names import UNKNOWN, is_hidden, kind_of, reason_against
 from gristmill.sources._streams import Raw
-from gristmill.storage import local
+from gristmill.storage.disk import local
 from gristmill.types import DANGLING, ShardRef, Value
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")

@@ -11,7 +11,6 @@ from typing import Any, BinaryIO, cast
 
 import fsspec
 
-from gristmill import s3_client
 from gristmill.addresses import is_signed, public
 from gristmill.errors import ConfigError, GristmillError, InputError, StorageError
 from gristmill.sources._found import (
@@ -28,6 +27,7 @@ from gristmill.sources._found import (
 )
 from gristmill.sources._names import kind_of, reason_against
 from gristmill.sources._streams import Raw
+from gristmill.storage import s3_client
 
 _SKIPPED = 1 << 20
 

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from itertools import chain
 from re import Pattern
 
-from gristmill import whitespace
 from gristmill.sources._limits import Limits
 from gristmill.sources._names import base_name
 from gristmill.sources._rows import BAD_PER_CHUNK, CHUNK_BYTES, Fields, bad, fault_of
 from gristmill.sources._streams import UTF8_MARK, Text
 from gristmill.sources.base import BadDocument, Chunk
+from gristmill.text import whitespace
 from gristmill.types import Value
 
 

@@ -9,10 +9,8 @@ from typing import Any, ClassVar
 from msgspec.structs import replace
 from pydantic import Field, FieldSerializationInfo, field_serializer, field_validator
 
-from gristmill import whitespace
 from gristmill.addresses import REFUSED_IN_FORMS, has_user, is_chained, public, with_user_of
 from gristmill.errors import GristmillError, InputError, StorageError
-from gristmill.s3_keys import KEYS_IN_ADDRESS
 from gristmill.settings import FULL_ADDRESSES, Location
 from gristmill.sources import _listing, _text
 from gristmill.sources._found import Found, Glob, Part, counted, wrong_kind
@@ -25,6 +23,8 @@ from gristmill.sources._parquet import Table
 from gristmill.sources._streams import PIECE, Raw, codec_of, text_of
 from gristmill.sources._unfolded import as_lines, is_lines
 from gristmill.sources.base import Chunk, Inputs
+from gristmill.storage.s3_keys import KEYS_IN_ADDRESS
+from gristmill.text import whitespace
 from gristmill.types import ShardRef
 
 SHARD_BYTES = 256 * MIB

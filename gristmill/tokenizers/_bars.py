@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from gristmill import progress
+from gristmill.processes import progress
 
 _BAR = re.compile(rb"(?:\x1b\[2K)?\[[\d:]+\] (\w[\w -]*?) +[^\w ]* *(\d+) +/ +(\d+)")
 """``[00:00:07] Compute merges  ###---  2414 / 8000``."""

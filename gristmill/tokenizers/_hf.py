@@ -10,8 +10,8 @@ import fastokens
 import numpy as np
 from tokenizers import Tokenizer as Reference
 
-from gristmill import storage
 from gristmill.errors import ConfigError, InputError
+from gristmill.storage import disk
 from gristmill.tokenizers._battery import Encode, agree
 from gristmill.tokenizers._needed import giving_up
 from gristmill.tokenizers._pieces import PiecedEncoder, Pieces
@@ -32,8 +32,8 @@ RARE = ["\u4e2d", "\u0e01", "\U0001f469", "\U0001d504"]
 
 def archive(folder: Path, content: bytes, *, name: str, eot: str | None) -> None:
     """Write ``tokenizer.json`` as it stands and what we must know beside it into ``folder``."""
-    storage.write(folder / FILE, content)
-    storage.write(folder / ABOUT, json.dumps({"name": name, "eot": eot}).encode())
+    disk.write(folder / FILE, content)
+    disk.write(folder / ABOUT, json.dumps({"name": name, "eot": eot}).encode())
 
 
 GROUP = 1 << 15

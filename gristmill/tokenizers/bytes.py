@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gristmill import storage
+from gristmill.storage import disk
 from gristmill.tokenizers.base import Encoded, Encoder, Tokenizer
 
 FILE = "bytes.json"
@@ -20,7 +20,7 @@ class Bytes(Tokenizer):
         return "bytes"
 
     def prepare(self, texts: Iterable[list[str]], folder: Path) -> None:
-        storage.write(folder / FILE, json.dumps({"vocab_size": EOT + 1, "eot_id": EOT}).encode())
+        disk.write(folder / FILE, json.dumps({"vocab_size": EOT + 1, "eot_id": EOT}).encode())
 
     def load(self, folder: Path) -> Encoder:
         return ByteEncoder()

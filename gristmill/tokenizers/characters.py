@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from gristmill import storage
 from gristmill.errors import InputError
+from gristmill.storage import disk
 from gristmill.tokenizers.base import Encoded, Encoder, Tokenizer
 
 FILE = "characters.json"
@@ -26,13 +26,13 @@ class Characters(Tokenizer):
         for batch in texts:
             found.update(*batch)
         characters = sorted(found)
-        storage.write(folder / FILE, json.dumps(characters).encode())
+        disk.write(folder / FILE, json.dumps(characters).encode())
         meta = {
             "vocab_size": len(characters),
             "itos": dict(enumerate(characters)),
             "stoi": {character: number for number, character in enumerate(characters)},
         }
-        storage.write(folder / "meta.pkl", pickle.dumps(meta, protocol=4))  # what nanoGPT's train.py opens
+        disk.write(folder / "meta.pkl", pickle.dumps(meta, protocol=4))  # what nanoGPT's train.py opens
 
     def load(self, folder: Path) -> Encoder:
         return CharacterEncoder(folder)

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 from pydantic import Field
 
-from gristmill import storage
 from gristmill.errors import ConfigError, InputError
 from gristmill.settings import Location
+from gristmill.storage import disk
 from gristmill.tokenizers import _hf
 from gristmill.tokenizers._needed import content, giving_up, needed
 from gristmill.tokenizers.base import REFERENCE, Encoded, Encoder, Tokenizer
@@ -33,8 +33,8 @@ class SentencePiece(Tokenizer):
         return hashlib.sha256(content(self.path, "a .model file")).hexdigest()
 
     def prepare(self, texts: Iterable[list[str]], folder: Path) -> None:
-        storage.write(folder / FILE, content(self.path, "a .model file"))
-        storage.write(folder / _hf.ABOUT, json.dumps({"name": self.path, "eot": self.eot}).encode())
+        disk.write(folder / FILE, content(self.path, "a .model file"))
+        disk.write(folder / _hf.ABOUT, json.dumps({"name": self.path, "eot": self.eot}).encode())
 
     def load(self, folder: Path) -> Encoder:
         return SentencePieceEncoder(folder)

@@ -13,9 +13,9 @@ import fastokens
 import numpy as np
 from pydantic import Field, model_validator
 
-from gristmill import storage
 from gristmill.errors import ConfigError, InputError, alternatives
 from gristmill.settings import Location
+from gristmill.storage import disk
 from gristmill.tokenizers import _hf
 from gristmill.tokenizers._battery import agree
 from gristmill.tokenizers._encodings import ENCODINGS
@@ -69,8 +69,8 @@ class Tiktoken(Tokenizer):
                 )
             pattern, specials = known.pattern, known.special_tokens
         about = {"name": self.encoding or self.path, "pattern": pattern, "special_tokens": specials, "eot": self.eot}
-        storage.write(folder / FILE, data)
-        storage.write(folder / _hf.ABOUT, json.dumps(about).encode())
+        disk.write(folder / FILE, data)
+        disk.write(folder / _hf.ABOUT, json.dumps(about).encode())
 
     def load(self, folder: Path) -> Encoder:
         return TiktokenEncoder(folder)

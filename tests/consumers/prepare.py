@@ -15,7 +15,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from gristmill import plugins, serial
 from gristmill.commands import chat
 from gristmill.config import PrepareConfig, parse
-from gristmill.stages.verify import verify
+from gristmill.inspection.verify import verify
 
 WIDE = 70_000
 """Ids of the second vocabulary: more than uint16 has."""

@@ -32,7 +32,7 @@ def wait_for(met: Callable[[], bool], seconds: float = 90) -> None:
 def at_work(stack: Stack) -> list[int]:
     """Worker processes of all runs that the stack's worker has started."""
     found = psutil.Process(stack.processes["worker"].pid).children(recursive=True)
-    return [process.pid for process in found if "gristmill.worker" in _command(process)]
+    return [process.pid for process in found if "gristmill.processes.child" in _command(process)]
 
 
 def _command(process: psutil.Process) -> list[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from corpora import request, small_corpus, write_documents
 from flow_runs import Run
 
-from gristmill.config import Execution
+from gristmill.config.execution import Execution
 from gristmill.types import PlannedFile
 from tasks.run import Slots
 

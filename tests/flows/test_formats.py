@@ -6,7 +6,7 @@ from corpora import request, small_corpus, tree, write_documents
 from flow_runs import Run
 
 from gristmill import serial
-from gristmill.stages.verify import verify
+from gristmill.inspection.verify import verify
 
 FORMATS = [{"kind": kind} for kind in ("nanogpt", "olmo", "llmc", "litdata")] + [
     {"kind": "nanochat_text", "world_size": 1},

@@ -8,11 +8,12 @@ from corpora import request, small_corpus, tree, write_documents
 from flow_runs import Run
 from object_store import ACCESS_KEY, SECRET_KEY, Bucket
 
-from gristmill import places, s3, s3_client, serial
+from gristmill import serial
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError
+from gristmill.inspection.verify import verify
 from gristmill.manifest import read_manifest
-from gristmill.stages.verify import verify
+from gristmill.storage import s3, s3_client, stores
 
 CANARY = "canary-7c1e-nobody-must-read-this"
 
@@ -64,7 +65,7 @@ def test_a_run_on_a_store_gives_the_bytes_of_the_disk_and_no_secret_anywhere(
     assert made.state.is_completed()
     disk = asked(tmp_path, "disk")
     serial.prepare(disk)
-    place = places.at(f"{bucket.uri}/out")
+    place = stores.at(f"{bucket.uri}/out")
     assert {name: place.read(name) for name in place.names()} == {
         name: (Path(disk.destination) / name).read_bytes() for name in tree(Path(disk.destination))
     }
@@ -72,7 +73,7 @@ def test_a_run_on_a_store_gives_the_bytes_of_the_disk_and_no_secret_anywhere(
     assert read_manifest(place.uri).quarantined == {"non_string_text": 1}
     written = {listed.name: bucket.get(listed.name) for listed in s3.names(bucket.uri)}
     written |= {str(path): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    written |= {str(path): path.read_bytes() for path in places.spool().rglob("*") if path.is_file()}
+    written |= {str(path): path.read_bytes() for path in stores.spool().rglob("*") if path.is_file()}
     written |= {"artifacts": repr(made.artifacts()).encode(), "terminal": repr(capfd.readouterr()).encode()}
     written |= {"database": dumped_database()}
     assert b"upload shard-00000: " in written["database"]

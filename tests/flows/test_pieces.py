@@ -18,7 +18,7 @@ from flow_runs import Run, busy_worker
 from gristmill import serial
 from gristmill.config import PrepareConfig
 from gristmill.manifest import read_manifest
-from gristmill.stages.fetch import PIECE_CHARACTERS
+from gristmill.stages.ingest.fetch import PIECE_CHARACTERS
 from gristmill.types import StageReport
 
 LONG = 1_000_000

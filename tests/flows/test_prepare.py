@@ -186,7 +186,7 @@ def test_a_worker_killed_at_work_is_replaced(folder: Path) -> None:
     def kill() -> None:
         killed.append(busy_worker(Path(config.execution.work), "tokenize"))
         worker = psutil.Process(killed[0])
-        assert "gristmill.worker" in worker.cmdline()
+        assert "gristmill.processes.child" in worker.cmdline()
         worker.kill()
 
     killer = threading.Thread(target=kill, daemon=True)

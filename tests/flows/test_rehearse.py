@@ -8,7 +8,7 @@ from flow_runs import Run
 
 from gristmill import serial
 from gristmill.config import PrepareConfig
-from gristmill.stages.rehearse import rehearsed
+from gristmill.stages.publish.rehearse import rehearsed
 
 
 def asked(folder: Path, name: str, workers: int) -> PrepareConfig:

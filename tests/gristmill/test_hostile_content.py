@@ -16,7 +16,7 @@ from gristmill.reporting.board import Board
 from gristmill.reporting.health import warnings
 from gristmill.reporting.tables import escape, escaped, input_rows, passed_over_rows, printable, source_rows
 from gristmill.reporting.terminal import Terminal
-from gristmill.stages.plan import plan
+from gristmill.stages.ingest.plan import plan
 
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 HOSTILE = {

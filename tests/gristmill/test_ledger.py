@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gristmill import ledger, storage
+from gristmill import ledger
 from gristmill.errors import InputError, NoSpaceError
+from gristmill.storage import disk
 from gristmill.types import StageReport
 
 INPUTS = {"rules": ["a", "b"], "upstream": "f00d"}
@@ -33,7 +34,7 @@ class Stage:
 
     def produce(self, folder: Path, key: str) -> StageReport:
         self.times += 1
-        artifacts = {name: storage.write(folder / name, name.encode() * 100) for name in ("tokens", "sub/index")}
+        artifacts = {name: disk.write(folder / name, name.encode() * 100) for name in ("tokens", "sub/index")}
         return StageReport(
             stage="demo", shard=5, fingerprint=key, docs_in=3, docs_out=2, dropped={"blank": 1}, artifacts=artifacts
         )
@@ -67,7 +68,7 @@ def test_artifacts_are_where_the_report_says(stage: Stage) -> None:
     report = stage.run()
     for name, artifact in report.artifacts.items():
         assert Path(artifact.uri) == stage.folder / name
-        assert storage.digest(Path(artifact.uri)) == artifact.sha256
+        assert disk.digest(Path(artifact.uri)) == artifact.sha256
     assert sorted(path.name for path in stage.folder.parent.iterdir()) == [stage.folder.name]
 
 
@@ -154,14 +155,15 @@ def test_a_full_disk_leaves_nothing(stage: Stage) -> None:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from gristmill import ledger, storage
+from gristmill import ledger
+from gristmill.storage import disk
 from gristmill.types import StageReport
 
 def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)
 
 def produce(folder, key):
-    artifacts = {"tokens": storage.write(folder / "tokens", b"x" * 100_000)}
+    artifacts = {"tokens": disk.write(folder / "tokens", b"x" * 100_000)}
     if sys.argv[2] == "produce":
         die()
     if sys.argv[2] == "rename":
@@ -184,22 +186,22 @@ def test_kill_9_leaves_no_output_and_the_next_run_makes_it(tmp_path: Path, momen
     assert go(moment).returncode == -signal.SIGKILL
     key = ledger.fingerprint("demo", {})
     (left,) = (tmp_path / "demo").iterdir()
-    assert left.name.startswith(storage.TEMPORARY)
+    assert left.name.startswith(disk.TEMPORARY)
     assert ledger.sweep(str(tmp_path)) == 1
     assert list((tmp_path / "demo").iterdir()) == []
     resumed = go("never")
-    expected = storage.write(tmp_path / "expected", b"x" * 100_000).sha256
+    expected = disk.write(tmp_path / "expected", b"x" * 100_000).sha256
     assert resumed.stdout.split() == [expected, "False"], resumed.stderr
     assert [path.name for path in (tmp_path / "demo").iterdir()] == [key]
 
 
 def test_sweeping_spares_what_is_being_made(tmp_path: Path) -> None:
     """A second run starts while the first works: its folders must stay."""
-    alive = tmp_path / "clean" / storage.temporary("abc")
+    alive = tmp_path / "clean" / disk.temporary("abc")
     alive.mkdir(parents=True)
     with subprocess.Popen([sys.executable, "-c", ""]) as process:
         process.wait()
-    dead = tmp_path / "clean" / storage.temporary("abc", process.pid)
+    dead = tmp_path / "clean" / disk.temporary("abc", process.pid)
     dead.mkdir()
     done = tmp_path / "clean" / "abc"
     done.mkdir()
@@ -209,18 +211,19 @@ def test_sweeping_spares_what_is_being_made(tmp_path: Path) -> None:
 
 RACER = """
 import sys
-from gristmill import ledger, storage
+from gristmill import ledger
+from gristmill.storage import disk
 from gristmill.types import StageReport
 
 def produce(folder, key):
-    artifact = storage.write(folder / "tokens", b"x" * 100_000)
+    artifact = disk.write(folder / "tokens", b"x" * 100_000)
     return StageReport(stage="demo", shard=0, fingerprint=key, artifacts={"tokens": artifact})
 
 print("ready", flush=True)
 sys.stdin.readline()
 for number in range(30):
     report = ledger.run(sys.argv[1], "demo", 0, {"number": number}, produce)
-    assert storage.digest(storage.local(report.artifacts["tokens"].uri)) == report.artifacts["tokens"].sha256
+    assert disk.digest(disk.local(report.artifacts["tokens"].uri)) == report.artifacts["tokens"].sha256
 """
 
 

@@ -10,7 +10,8 @@ import pytest
 import yaml
 from corpora import request, write_documents
 
-from gristmill import config_file, serial
+from gristmill import serial
+from gristmill.config import yaml_file
 from gristmill.manifest import read_manifest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,7 +48,7 @@ def test_nothing_that_is_read_is_ever_run() -> None:
     feed = Path("readers/torch.py")  # hands arrays to PyTorch, and loads nothing by it
     found = [(path, danger) for path in CODE for danger in dangers(path.read_text())]
     assert [f"{path}: {danger}" for path, danger in found if not (path.match(str(feed)) and danger == "torch")] == []
-    assert issubclass(config_file._StrictLoader, yaml.SafeLoader)
+    assert issubclass(yaml_file._StrictLoader, yaml.SafeLoader)
 
 
 @pytest.mark.parametrize(
@@ -72,8 +73,8 @@ def test_the_search_finds_what_it_looks_for(code: str) -> None:
 def test_a_tag_in_a_configuration_is_refused(tmp_path: Path) -> None:
     made = tmp_path / "made"
     (tmp_path / "bad.yaml").write_text(f"dataset: !!python/object/apply:os.mkdir ['{made}']\n")
-    with pytest.raises(config_file.ConfigError, match="not valid YAML"):
-        config_file.read(str(tmp_path / "bad.yaml"), {})
+    with pytest.raises(yaml_file.ConfigError, match="not valid YAML"):
+        yaml_file.read(str(tmp_path / "bad.yaml"), {})
     assert not made.exists()
 
 

@@ -7,8 +7,8 @@ from typing import Annotated, Any, get_args, get_origin
 import pytest
 
 from gristmill.config import PrepareConfig, parse
+from gristmill.config.execution import Execution
 from gristmill.errors import ConfigError
-from gristmill.execution import Execution
 from gristmill.plugins import Plugin, find, kinds
 from gristmill.settings import Location, Settings, expanded
 

@@ -13,7 +13,7 @@ from soak.rows import Row
 
 from gristmill.errors import NoSpaceError
 from gristmill.manifest import read_manifest
-from gristmill.stages import decide
+from gristmill.stages.dedup import decide
 
 
 def test_an_undisturbed_run_is_what_the_job_asks_for(bench: Bench) -> None:

@@ -15,9 +15,9 @@ from soak.damage import flip, found_by_verify
 from soak.job import texts_in
 from soak.places import Place
 
-from gristmill.claims import UNFINISHED
 from gristmill.manifest import MANIFEST
-from gristmill.stages.generations import FINISHED
+from gristmill.stages.ingest.generations import FINISHED
+from gristmill.storage.claims import UNFINISHED
 
 RULES: list[dict[str, Any]] = [{}, {"split": {"kind": "none"}}, {"cleaning": [{"kind": "length", "min_chars": 400}]}]
 """What is asked for: as the bench does, without a validation file, with fewer documents."""

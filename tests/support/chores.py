@@ -5,12 +5,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from gristmill import progress
 from gristmill.config import PrepareConfig
 from gristmill.errors import InputError, NoSpaceError, StorageError
 from gristmill.plugins import Plugin
+from gristmill.processes import progress
+from gristmill.processes.pool import Stopped
 from gristmill.types import ShardRef, StageReport, Value
-from gristmill.workers import Stopped
 
 
 class Limits(Plugin):

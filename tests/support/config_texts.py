@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gristmill.config import PrepareConfig
-from gristmill.config_file import read
+from gristmill.config.yaml_file import read
 from gristmill.errors import ConfigError
 
 FULL = """

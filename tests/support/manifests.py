@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from gristmill import storage
 from gristmill.manifest import MANIFEST, VERSION, encoded, seal
-from gristmill.stages.generations import finished
+from gristmill.stages.ingest.generations import finished
+from gristmill.storage import disk
 from gristmill.types import Generation, Loss, Manifest, PublishedFile, RuleRecord, SourceShard, TokenizerRecord
 
 
@@ -105,14 +105,14 @@ def manifest(**changes: Any) -> Manifest:
 def write_manifest(output: Path, made: Manifest) -> Path:
     """Seal a manifest and put it where a data set has it."""
     for name in (MANIFEST, finished(len(made.generations))):
-        storage.write(output / name, encoded(seal(made)))
+        disk.write(output / name, encoded(seal(made)))
     return output / MANIFEST
 
 
 def data_set(output: Path, ids: "np.ndarray | list[int]", **changes: Any) -> Path:
     """A published data set with one train file of uint16 ``ids``."""
     array = np.array(ids, "<u2")
-    storage.write(output / "nanogpt" / "train.bin", array.tobytes())
+    disk.write(output / "nanogpt" / "train.bin", array.tobytes())
     files = [token_file(bytes=array.nbytes, tokens=len(array))]
     write_manifest(output, manifest(files=files, **changes))
     return output

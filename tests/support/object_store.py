@@ -25,8 +25,8 @@ from typing import Any
 
 import pytest
 
-from gristmill import s3, s3_client
-from gristmill.s3_client import S3Settings
+from gristmill.storage import s3, s3_client
+from gristmill.storage.s3_client import S3Settings
 
 ACCESS_KEY = "TESTKEYNOTSECRET0001"
 SECRET_KEY = "test/secret+made-up-for-the-tests-0001"

@@ -3,7 +3,7 @@
 import pytest
 
 from gristmill.sources import _lines, _streams, _unfolded
-from gristmill.stages import fetch
+from gristmill.stages.ingest import fetch
 
 
 def cut_small(patch: pytest.MonkeyPatch) -> None:

@@ -8,10 +8,10 @@ import numpy as np
 from hypothesis import strategies as st
 from manifests import manifest, source_shard, token_file, write_manifest
 
-from gristmill import storage
 from gristmill.readers._samples import Read
 from gristmill.readers.loader import Batch, Loader
-from gristmill.recount import block_digests
+from gristmill.stages.output.recount import block_digests
+from gristmill.storage import disk
 from gristmill.types import DOCUMENT, Boundary, Generation, LabelMask, PublishedFile
 
 EOT = 0
@@ -68,18 +68,18 @@ def published(
         for number in range(len(generations))
     ]  # fmt: skip
     stones = {"shards": list(removed), "spans": {path: found for path, found in spans.items() if found}}
-    storage.write(output / "tombstones" / "removed.json", msgspec.json.encode(stones))
+    disk.write(output / "tombstones" / "removed.json", msgspec.json.encode(stones))
     shards = [source_shard(index=number, source=f"s{number % 2}") for number in range(4)]
     write_manifest(output, manifest(files=files, generations=made, source_shards=shards, **changes))
     return output
 
 
 def _file(output: Path, path: str, generation: int, documents: Documents, ids: list[int], low: int) -> PublishedFile:
-    storage.write(output / path, np.array(ids, "<u2").tobytes())
+    disk.write(output / path, np.array(ids, "<u2").tobytes())
     starts = np.cumsum([0, *(length + 1 for _, length in documents)])[:-1]
     inside = np.flatnonzero((starts >= low) & (starts < low + len(ids)))
     listed = np.array([documents[place] for place in inside], DOCUMENT)
-    storage.write(output / "documents" / path, listed.tobytes())
+    disk.write(output / "documents" / path, listed.tobytes())
     boundaries = [Boundary(document=0, token=int(starts[inside[0]]) - low)] if len(inside) else []
     return token_file(
         path=path, generation=generation, bytes=2 * len(ids), tokens=len(ids), sha256=path,
@@ -88,7 +88,7 @@ def _file(output: Path, path: str, generation: int, documents: Documents, ids: l
 
 
 def _mask(output: Path, path: str, ids: list[int], hide: int) -> LabelMask:
-    storage.write(output / "masks" / path, (np.array(ids) % hide != 0).tobytes())
+    disk.write(output / "masks" / path, (np.array(ids) % hide != 0).tobytes())
     hidden = sum(token % hide == 0 for token in ids)
     return LabelMask(path=f"masks/{path}", hidden=hidden, blocks=block_digests(output / "masks" / path))
 

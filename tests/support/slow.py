@@ -4,7 +4,7 @@ import unicodedata
 from functools import cache, lru_cache
 
 from gristmill.cleaning._line_ends import MOST_CLOSERS, PAST
-from gristmill.sentence_ends import ENDS, QUOTES
+from gristmill.text.sentence_ends import ENDS, QUOTES
 
 SOLO_NAMES = (
     "CJK UNIFIED",

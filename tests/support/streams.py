@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from gristmill import publishing, storage
 from gristmill.formats.base import DataSet, Format, OutputFile, Packed
-from gristmill.stages.label_masks import as_bytes, label_mask
+from gristmill.stages.output.label_masks import as_bytes, label_mask
+from gristmill.storage import disk, publishing
 from gristmill.types import DOCUMENT, PublishedFile, TokenizerRecord
 
 
@@ -82,10 +82,10 @@ def put(
         parts = format.parts(made, work / "made")
         artifact = publishing.publish(parts, folder / file.path, format.header(made))
         for name, blocks in format.companions(made).items():
-            storage.write(folder / name, b"".join(blocks))
+            disk.write(folder / name, b"".join(blocks))
         mask = None
         for name, found in format.masks(file.path, made.blocks()).items():
-            storage.write(folder / name, b"".join(as_bytes(found)))
+            disk.write(folder / name, b"".join(as_bytes(found)))
             mask = label_mask(folder / name, f"{format.kind()}/{name}")
         published.append(
             PublishedFile(
@@ -98,7 +98,7 @@ def put(
         name="demo", folder=str(folder), generation=1, files=published, tokenizer=tokenizer, archive=folder / "none"
     )
     for name, data in format.sidecars(about).items():
-        storage.write(folder / name, data)
+        disk.write(folder / name, data)
     return published
 
 

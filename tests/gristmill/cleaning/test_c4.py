@@ -7,7 +7,7 @@ from texts import ANY_TEXT, documents, sample
 
 from gristmill.cleaning._line_ends import MOST_CLOSERS
 from gristmill.cleaning.c4 import C4
-from gristmill.sentence_ends import CLOSERS, ENDS, SPACED
+from gristmill.text.sentence_ends import CLOSERS, ENDS, SPACED
 
 MARKS = st.lists(st.text('a. )"\n?\u3002\u300d\uff01\u4e2d\u0f0d\u0589', max_size=20))
 

@@ -4,7 +4,7 @@ from texts import ANY_TEXT, documents
 
 from gristmill.cleaning.language import Language
 from gristmill.errors import ConfigError
-from gristmill.languages import LANGUAGES, identifier
+from gristmill.text.languages import LANGUAGES, identifier
 
 TEXTS = {
     "en": "The river runs slowly past the old houses, and in the evening the children come down to swim in it.",

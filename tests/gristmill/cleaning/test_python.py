@@ -5,10 +5,10 @@ import pytest
 import remote
 from texts import documents
 
-from gristmill import workers
 from gristmill.cleaning.python import ALLOWED, Python
 from gristmill.config import parse
 from gristmill.errors import ConfigError
+from gristmill.processes import pool
 
 MODULE = """
 def verdict(text):
@@ -66,9 +66,9 @@ def test_the_permission_is_that_of_the_machine_that_does_the_work(module: str, m
     monkeypatch.delenv(ALLOWED)
     try:
         with pytest.raises(ConfigError, match="is not allowed on this machine"):
-            workers.call(remote.reason, config=config, text="why")
+            pool.call(remote.reason, config=config, text="why")
     finally:
-        workers.close()
+        pool.close()
 
 
 def test_a_function_that_is_not_there_is_named(module: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from gristmill.commands.explain import explain
 from gristmill.commands.prepare import check
-from gristmill.config_file import read
+from gristmill.config.yaml_file import read
 
 CONFIG = """
 sources:

@@ -9,11 +9,11 @@ from pydantic import BaseModel, Field
 
 from gristmill.commands import reference
 from gristmill.config import PrepareConfig
-from gristmill.execution import Execution
+from gristmill.config.execution import Execution
 from gristmill.plugins import find, kinds
-from gristmill.s3_client import S3Settings
 from gristmill.settings import Rehearsal, Settings
 from gristmill.sources.files import Files
+from gristmill.storage.s3_client import S3Settings
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "configuration.md"
 ROOMS = ["cleaning", "dedup", "formats", "ordering", "packing", "sources", "splits", "tokenizers"]

@@ -12,7 +12,7 @@ from gristmill.commands.prepare import check as command
 from gristmill.commands.prepare import configured, parser
 from gristmill.commands.rehearsal import show_rehearsal
 from gristmill.config import PrepareConfig
-from gristmill.stages.rehearse import rehearsed
+from gristmill.stages.publish.rehearse import rehearsed
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from gristmill.commands.train_tokenizer import show
 from gristmill.config import PrepareConfig
-from gristmill.stages._training import Measured, Measurements, training_report
+from gristmill.stages.tokens._training import Measured, Measurements, training_report
 from gristmill.types import TokenizerRecord
 
 

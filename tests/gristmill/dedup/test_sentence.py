@@ -9,7 +9,7 @@ from texts import ANY_TEXT, real_texts, strings
 from gristmill.dedup.base import Spans
 from gristmill.dedup.sentence import Sentence
 from gristmill.plugins import load
-from gristmill.sentence_ends import CLOSERS, ENDS, SPACED
+from gristmill.text.sentence_ends import CLOSERS, ENDS, SPACED
 
 WIDE = set(ENDS) - set(SPACED)
 BLANKS = b" \t\n\v\f\r"

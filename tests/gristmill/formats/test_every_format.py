@@ -10,14 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from streams import Documents, put, read
 
-from gristmill import against, plugins, serial
+from gristmill import plugins, serial
 from gristmill.commands.samples import windows
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, VerificationError
 from gristmill.formats.base import Format
+from gristmill.inspection import against
+from gristmill.inspection.verify import verify
 from gristmill.manifest import read_manifest
-from gristmill.stages.recall import document_files, recall
-from gristmill.stages.verify import verify
+from gristmill.stages.dedup.recall import document_files, recall
 from gristmill.types import DOCUMENT, Manifest
 
 KINDS = [

@@ -9,7 +9,7 @@ from streams import Documents
 
 from gristmill.errors import ConfigError
 from gristmill.formats.parquet_rows import ParquetRows
-from gristmill.rows import RowGroup, write_groups
+from gristmill.storage.rows import RowGroup, write_groups
 
 
 def test_files_end_where_documents_do() -> None:

@@ -11,14 +11,14 @@ from msgspec.structs import replace
 from object_store import Bucket
 from reader_sets import published
 
-from gristmill import s3
 from gristmill.errors import StorageError
 from gristmill.readers import _bytes
 from gristmill.readers._bytes import Opened, parts_in
 from gristmill.readers.documents import Documents
 from gristmill.readers.loader import Loader
 from gristmill.readers.windows import Windows
-from gristmill.recount import BLOCK_BYTES, block_digests
+from gristmill.stages.output.recount import BLOCK_BYTES, block_digests
+from gristmill.storage import s3
 from gristmill.types import PublishedFile
 
 

@@ -12,7 +12,7 @@ from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError
 from gristmill.readers.loader import Loader
 from gristmill.readers.rows import Rows
-from gristmill.rows import read_groups
+from gristmill.storage.rows import read_groups
 
 
 def prepared(folder: Path, **packing: Any) -> PrepareConfig:

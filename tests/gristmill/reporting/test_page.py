@@ -13,7 +13,7 @@ from manifests import loss, manifest, mixture, rule_record, source_shard, token_
 from msgspec.structs import replace
 from page_parts import Parsed, figures
 
-from gristmill.histograms import histogram
+from gristmill.reporting.histograms import histogram
 from gristmill.reporting.page import MOST_BARS, MOST_ROWS, page
 from gristmill.types import Manifest, PassedOver
 

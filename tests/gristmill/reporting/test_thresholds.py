@@ -7,8 +7,8 @@ from manifests import manifest
 from msgspec.structs import replace
 from page_parts import Parsed, figures
 
-from gristmill.histograms import histogram
 from gristmill.reporting.figures import decoded, encoded, total
+from gristmill.reporting.histograms import histogram
 from gristmill.reporting.page import page
 from gristmill.reporting.thresholds import measured_rows, threshold_rows, thresholds
 

@@ -11,10 +11,10 @@ import pytest
 from object_store import Bucket, Server, reached
 from reading import read
 
-from gristmill import s3_client
 from gristmill.errors import ConfigError, InputError, StorageError
 from gristmill.sources import _listing
 from gristmill.sources.files import Files
+from gristmill.storage import s3_client
 
 ODD = [
     "odd/plain.jsonl",

@@ -89,7 +89,7 @@ def test_a_refusal_says_what_to_do_and_shows_nothing(server: Guarded, number: in
 
 def test_a_worker_gets_the_address_and_no_file_does(server: Guarded) -> None:
     """What a configuration is dumped for decides: a pipe to a worker, or a manifest."""
-    from gristmill.worker import full, plain, typed
+    from gristmill.processes.child import full, plain, typed
 
     config = parse({"sources": [{"kind": "files", "paths": [server.signed("b/y.jsonl")]}]})
     again = typed(full(config), type(config))

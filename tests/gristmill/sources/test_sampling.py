@@ -19,7 +19,7 @@ from gristmill.plugins import load
 from gristmill.sources._sampling import Allowance, sampled, shared_out
 from gristmill.sources.base import Source
 from gristmill.sources.files import Files
-from gristmill.stages import fetch, plan
+from gristmill.stages.ingest import fetch, plan
 from gristmill.types import DOCUMENT_SCHEMA, ShardRef
 
 

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 from corpora import request, tree, write_documents
 
-from gristmill import serial, storage
+from gristmill import serial
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, GristmillError, StorageError
+from gristmill.storage import disk
 
 
 @pytest.fixture
@@ -100,7 +101,7 @@ def test_too_many_open_files_names_the_limit_and_how_to_raise_it(tmp_path: Path)
     ],
 )
 def test_an_error_of_the_system_becomes_one_with_a_remedy(error: OSError, kind: type[Exception], said: str) -> None:
-    made = storage.wrap(error, Path("here"))
+    made = disk.wrap(error, Path("here"))
     assert isinstance(made, kind)
     assert re.search(said, str(made))
     assert f"{resource.getrlimit(resource.RLIMIT_NOFILE)[0]:,}" in str(made) or error.errno != errno.EMFILE

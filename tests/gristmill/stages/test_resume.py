@@ -15,12 +15,13 @@ from corpora import request, tree, write_documents
 from data import GPT2
 from soak.bench import Runner
 
-from gristmill import serial, storage
+from gristmill import serial
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError
-from gristmill.stages.fetch import fetch
-from gristmill.stages.generations import Earlier
-from gristmill.stages.plan import listed
+from gristmill.stages.ingest.fetch import fetch
+from gristmill.stages.ingest.generations import Earlier
+from gristmill.stages.ingest.plan import listed
+from gristmill.storage import disk
 
 KILLS = 4
 
@@ -103,10 +104,10 @@ def test_a_temporary_of_a_dead_process_is_removed_from_the_output(tmp_path: Path
     dead.wait()
     folder = Path(config.destination) / "nanogpt"
     folder.mkdir(parents=True)
-    (folder / storage.temporary("train.bin", dead.pid)).write_bytes(b"half")
-    (folder / storage.temporary("other.bin")).write_bytes(b"another run's")
+    (folder / disk.temporary("train.bin", dead.pid)).write_bytes(b"half")
+    (folder / disk.temporary("other.bin")).write_bytes(b"another run's")
     serial.prepare(config)
-    assert [path.name for path in folder.glob(".tmp-*")] == [storage.temporary("other.bin")]
+    assert [path.name for path in folder.glob(".tmp-*")] == [disk.temporary("other.bin")]
 
 
 def test_a_finished_run_does_nothing_again(tmp_path: Path) -> None:
@@ -226,7 +227,7 @@ def unpublished(config: PrepareConfig) -> None:
     """Take back the last step, so that the run has to look at everything again."""
     for name in ("manifest.json", "manifests/g00001.json"):
         (Path(config.destination) / name).unlink()
-    storage.write(Path(config.destination) / "unfinished.json", b'{"dataset":"test"}')
+    disk.write(Path(config.destination) / "unfinished.json", b'{"dataset":"test"}')
 
 
 def check_damage(folder: Path, chosen: Callable[[Path], Iterable[Path]], damage: Callable[[Path], None]) -> None:

@@ -8,7 +8,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 
 from gristmill import serial
 from gristmill.errors import ConfigError, InputError
-from gristmill.stages.verify import verify
+from gristmill.inspection.verify import verify
 
 
 def job(folder: Path, name: str, texts: list[str], **settings: object) -> list[str]:

@@ -10,7 +10,7 @@ from corpora import request, small_corpus, tree, write_documents
 from gristmill import serial
 from gristmill.config import PrepareConfig
 from gristmill.errors import NoSpaceError
-from gristmill.stages.plan import check_space, plan
+from gristmill.stages.ingest.plan import check_space, plan
 
 RULES = [{"kind": "unicode"}, {"kind": "whitespace"}]
 

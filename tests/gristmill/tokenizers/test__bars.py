@@ -9,7 +9,7 @@ import time
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
-from gristmill import progress
+from gristmill.processes import progress
 from gristmill.tokenizers._bars import trained
 
 TEXTS = [f"{number} and {number * 7919} make {number * 104729}" for number in range(1000)]

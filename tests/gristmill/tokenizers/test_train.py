@@ -13,10 +13,10 @@ from hypothesis import given
 from texts import ANY_TEXT
 
 from gristmill.errors import ConfigError
+from gristmill.processes.pool import ONE_THREAD
 from gristmill.tokenizers._words import without_endless_words
 from gristmill.tokenizers.base import Encoder
 from gristmill.tokenizers.train import Train, settled
-from gristmill.workers import ONE_THREAD
 
 SIZE = 400
 

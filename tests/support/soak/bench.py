@@ -10,9 +10,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from gristmill.claims import UNFINISHED
 from gristmill.manifest import MANIFEST
-from gristmill.stages.generations import FINISHED
+from gristmill.stages.ingest.generations import FINISHED
+from gristmill.storage.claims import UNFINISHED
 from soak.job import Job, texts_in
 from soak.places import Place, Site, manifest_is_last
 

@@ -24,7 +24,8 @@ import time
 import types
 from typing import Any
 
-from gristmill import config, s3_client, serial
+from gristmill import config, serial
+from gristmill.storage import s3_client
 from soak import naive
 
 STORAGE_CALLS = {"open", "os.rename", "os.link", "os.mkdir", "os.remove", "os.rmdir", "os.listdir", "os.scandir"}

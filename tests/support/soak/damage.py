@@ -3,7 +3,7 @@
 import random
 
 from gristmill.errors import VerificationError
-from gristmill.stages.verify import verify
+from gristmill.inspection.verify import verify
 from soak.bench import Bench
 from soak.places import Site
 from soak.rows import Row, row

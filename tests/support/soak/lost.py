@@ -8,8 +8,8 @@ from typing import Any
 
 from gristmill import config, ledger
 from gristmill.manifest import read_manifest
-from gristmill.stages import clean, fetch
-from gristmill.stages.plan import plan
+from gristmill.stages.ingest import clean, fetch
+from gristmill.stages.ingest.plan import plan
 from soak.bench import Bench, environment
 from soak.command import Command, Server
 from soak.job import texts_in

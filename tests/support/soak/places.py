@@ -10,12 +10,12 @@ from typing import Any, Protocol
 
 import object_store
 
-from gristmill import places
 from gristmill.manifest import MANIFEST
 from gristmill.reporting.card import CARD
-from gristmill.s3_client import environment
-from gristmill.stages.generations import FINISHED
-from gristmill.storage import TEMPORARY
+from gristmill.stages.ingest.generations import FINISHED
+from gristmill.storage import stores
+from gristmill.storage.disk import TEMPORARY
+from gristmill.storage.s3_client import environment
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +121,7 @@ class Store:
     def __init__(self, root: Path, bucket: object_store.Bucket) -> None:
         self.root, self._bucket = root, bucket
         self._spool = root / "spool"
-        self.environment = {**environment(), places.SPOOL: str(self._spool)}
+        self.environment = {**environment(), stores.SPOOL: str(self._spool)}
         self._numbers = itertools.count()
         self._sums: dict[str, str] = {}
 

@@ -5,9 +5,9 @@ import time
 from collections import Counter
 from typing import Any
 
-from gristmill import doctor
-from gristmill.claims import UNFINISHED
-from gristmill.stages.verify import verify
+from gristmill.inspection import doctor
+from gristmill.inspection.verify import verify
+from gristmill.storage.claims import UNFINISHED
 from soak.bench import Bench, Outcome, Runner
 from soak.places import Place
 from soak.rows import Row, row

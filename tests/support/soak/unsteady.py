@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fault_proxy import Fault, FaultProxy
 from object_store import reached
 
-from gristmill import s3_client
+from gristmill.storage import s3_client
 from soak.bench import Bench, Runner
 from soak.rows import Row, row
 from soak.watch import Watcher

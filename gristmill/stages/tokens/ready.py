@@ -1,0 +1,15 @@
+"""What a process loads before there is work for it."""
+
+import importlib
+import pkgutil
+
+from gristmill import stages
+from gristmill.config import PrepareConfig
+from gristmill.stages.tokens.tokenizer import check_tokenizer
+
+
+def ready(config: PrepareConfig) -> None:
+    """Import every stage and load the tokenizer; raises ``ConfigError`` as ``check_tokenizer`` does."""
+    for module in pkgutil.iter_modules(stages.__path__):
+        importlib.import_module(f"{stages.__name__}.{module.name}")
+    check_tokenizer(config)
