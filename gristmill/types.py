@@ -164,13 +164,18 @@ class Estimate(Value, frozen=True, kw_only=True):
 
 
 class Budget(Value, frozen=True, kw_only=True):
-    """About what a run needs on disk, and the least that it needs for sure."""
+    """About what a run needs on disk, the least that it needs for sure, and what it finds there."""
 
     sources: list[Estimate]
     work_bytes: int
     work_least: int
     output_bytes: int
     output_least: int
+    work_free: int | None
+    """``None`` where the place has no limit to speak of."""
+    output_free: int | None
+    done: dict[str, int]
+    """Per stage: input shards whose output is there already."""
 
     @property
     def text_bytes(self) -> int:
@@ -198,7 +203,7 @@ class FirstRows(Value, frozen=True, kw_only=True):
 
 
 class Plan(Value, frozen=True, kw_only=True):
-    """What a run will read, and what it needs on disk."""
+    """What a run will read."""
 
     generation: int
     """Of the data set, from 1: what is published already is never touched by a later one."""
@@ -208,12 +213,6 @@ class Plan(Value, frozen=True, kw_only=True):
     """Shards of earlier generations that are no longer in the input."""
     passed_over: list[PassedOver] = msgspec.field(default_factory=list)
     first_rows: list[FirstRows]
-    done: dict[str, int]
-    """Per stage: input shards whose output stands already."""
-    budget: Budget
-    work_free: int | None
-    """``None`` where the place has no limit to speak of."""
-    output_free: int | None
 
 
 def file_name(path: str, generation: int) -> str:

@@ -10,6 +10,7 @@ from prefect.runtime import flow_run
 from gristmill.config import PrepareConfig
 from gristmill.processes import pool
 from gristmill.stages.ingest import plan as stage
+from gristmill.stages.publish.budget import budget, check_space
 from gristmill.stages.tokens.ready import ready
 from gristmill.stages.tokens.tokenizer import check_tokenizer
 from gristmill.types import Plan
@@ -21,9 +22,11 @@ def plan(config: PrepareConfig) -> Plan:
     """Every new input shard in global order; refuses a run that cannot fit on the disk or would mix data sets."""
     tag("plan")
     config.check_rules()
-    planned = pool.call(stage.plan, config=config)  # reads a sample, and loads the tokenizer to count ids
+    planned = pool.call(stage.plan, config=config)
+    # This reads a sample, and loads the tokenizer to count ids.
+    needed = pool.call(budget, shards=planned.shards, config=config)
     name_run(f"{config.dataset}-g{planned.generation if planned.shards else planned.generation - 1}", config)
-    for line in stage.check_space(planned, config):
+    for line in check_space(needed, config):
         get_run_logger().warning(line)
     if not planned.shards:
         pool.call(check_tokenizer, config=config)

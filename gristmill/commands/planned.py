@@ -9,6 +9,7 @@ from gristmill.manifest import exists
 from gristmill.reporting.tables import first_rows_lines, gigabytes, link_lines, passed_over_lines
 from gristmill.reporting.terminal import Terminal
 from gristmill.stages.ingest.plan import plan
+from gristmill.stages.publish.budget import budget
 from gristmill.types import Budget, Plan
 
 ESTIMATED = ("shards", "sampled", "stored", "text", "kept", "documents", "ids")
@@ -22,7 +23,8 @@ def planned_for(config: PrepareConfig, *, dry_run: bool) -> Plan:
     except OtherRules:
         if dry_run:
             rebuilt = config.beside()
-            show_plan(plan(rebuilt), rebuilt)
+            planned = plan(rebuilt)
+            show_plan(planned, budget(planned.shards, rebuilt), rebuilt)
             say(
                 f"--rebuild makes {rebuilt.dataset} in {rebuilt.destination}: it reuses what is done, does the other "
                 "stages and shards, and decides on duplicates, encodes and packs where their input or rules differ"
@@ -30,8 +32,8 @@ def planned_for(config: PrepareConfig, *, dry_run: bool) -> Plan:
         raise
 
 
-def show_plan(planned: Plan, config: PrepareConfig) -> None:
-    """What a run would do."""
+def show_plan(planned: Plan, found: Budget, config: PrepareConfig) -> None:
+    """What a run would do, and what it needs on disk."""
     console = Terminal()
     table = Table("shard", "source", "input", "MB", title=f"{config.dataset}: {len(planned.shards)} input shards")
     for shard in planned.shards[:20]:
@@ -41,18 +43,17 @@ def show_plan(planned: Plan, config: PrepareConfig) -> None:
     if len(planned.shards) > 20:
         console.print(f"and {len(planned.shards) - 20:,} more")
     if planned.shards:
-        console.print(_estimates(planned.budget))
-    found = planned.budget
+        console.print(_estimates(found))
     for name, place, need, least, free in (
-        ("work area", config.execution.work, found.work_bytes, found.work_least, planned.work_free),
-        ("output", config.destination, found.output_bytes, found.output_least, planned.output_free),
+        ("work area", config.execution.work, found.work_bytes, found.work_least, found.work_free),
+        ("output", config.destination, found.output_bytes, found.output_least, found.output_free),
     ):
         left = "" if free is None else f", {gigabytes(free)} free"
         about = f"about {gigabytes(need)}, {gigabytes(least)} at least"
         console.print(f"{name:9} {place}: {about}{left}", soft_wrap=True)
     for line in [line for first in planned.first_rows for line in first_rows_lines(first)]:
         console.print(line, soft_wrap=True, highlight=False)
-    done = ", ".join(f"{stage} {count}" for stage, count in planned.done.items())
+    done = ", ".join(f"{stage} {count}" for stage, count in found.done.items())
     for line in [*passed_over_lines(planned.passed_over), *link_lines(planned.shards)]:
         console.print(line, soft_wrap=True)
     console.print(f"done      {done} of {len(planned.shards)} shards")

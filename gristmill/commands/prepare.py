@@ -24,7 +24,7 @@ from gristmill.reporting.card import index_name
 from gristmill.reporting.health import warnings
 from gristmill.reporting.tables import passed_over_lines, published_rows
 from gristmill.reporting.terminal import Terminal
-from gristmill.stages.ingest.plan import check_space
+from gristmill.stages.publish.budget import budget, check_space
 from gristmill.stages.publish.rehearse import rehearsed
 from gristmill.stages.tokens.tokenizer import check_tokenizer
 from gristmill.storage import stores
@@ -163,6 +163,7 @@ def _check(options: argparse.Namespace) -> int:
     if options.config is not None and "sources" not in config.model_fields_set:
         say(f"{options.config} names no sources: the documentation of this Python is the corpus", file=sys.stderr)
     planned = planned_for(config, dry_run=options.dry_run)
+    needed = budget(planned.shards, config)
     for line in [] if options.dry_run else passed_over_lines(planned.passed_over):
         say(line, file=sys.stderr)
     for remark in [remark for first in planned.first_rows for remark in first.remarks]:
@@ -170,10 +171,10 @@ def _check(options: argparse.Namespace) -> int:
     if planned.removed:
         say(_gone(planned, config), file=sys.stderr)
     if options.dry_run:
-        show_plan(planned, config)
+        show_plan(planned, needed, config)
     config.check_rules()
     check_tokenizer(config)
-    for line in check_space(planned, config):
+    for line in check_space(needed, config):
         say(f"warning: {line}", file=sys.stderr)
     ledger.sweep(config.execution.work)
     return 0

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gristmill.inspection.verify import format_of
+from gristmill.formats.base import format_of
 from gristmill.stages.dedup.recall import published_encoder
 from gristmill.storage import stores
 from gristmill.types import Manifest

@@ -10,7 +10,8 @@ from gristmill.commands import Parser, failing_clearly, say
 from gristmill.commands.prepare import Command, add_request, before_prefect, configured
 from gristmill.config import PrepareConfig
 from gristmill.reporting.terminal import Terminal
-from gristmill.stages.ingest.plan import check_space, plan
+from gristmill.stages.ingest.plan import plan
+from gristmill.stages.publish.budget import budget, check_space
 from gristmill.stages.publish.publish_tokenizer import check_trained
 
 DESCRIPTION = """\
@@ -55,9 +56,9 @@ def check(arguments: list[str]) -> Command:
 
 def _check(config: PrepareConfig) -> int:
     check_trained(config)
-    planned = plan(config)
+    needed = budget(plan(config).shards, config)
     config.check_rules()
-    for line in check_space(planned, config):
+    for line in check_space(needed, config):
         say(f"warning: {line}", file=sys.stderr)
     ledger.sweep(config.execution.work)
     return 0

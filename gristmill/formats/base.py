@@ -6,8 +6,8 @@ from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 
-from gristmill.plugins import Plugin
-from gristmill.types import DOCUMENT, LabelMask, PublishedFile, TokenizerRecord, Value, token_dtype
+from gristmill.plugins import Plugin, load
+from gristmill.types import DOCUMENT, LabelMask, Manifest, PublishedFile, TokenizerRecord, Value, token_dtype
 
 EotSide = Literal["append", "prepend", "none"]
 
@@ -183,6 +183,14 @@ class Format(Plugin):
         Raises ``VerificationError`` when the layout is broken (a cut item, a wrong header).
         """
         raise NotImplementedError
+
+
+def format_of(manifest: Manifest, kind: str) -> Format:
+    """The format plugin that wrote files of this kind."""
+    settings = next(entry for entry in manifest.config["formats"] if entry["kind"] == kind)
+    loaded = load("formats", settings)
+    assert isinstance(loaded, Format)
+    return loaded
 
 
 def raw_blocks(path: Path, dtype: np.dtype, offset: int = 0) -> Iterator[np.ndarray]:

@@ -10,8 +10,7 @@ from msgspec.structs import replace
 from gristmill import serial
 from gristmill.config import PrepareConfig
 from gristmill.errors import InputError
-from gristmill.formats.base import raw_blocks
-from gristmill.inspection.verify import format_of
+from gristmill.formats.base import format_of, raw_blocks
 from gristmill.manifest import read_manifest
 from gristmill.stages.dedup.recall import check_tokenizer_files
 from gristmill.stages.ingest.generations import Earlier

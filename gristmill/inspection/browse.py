@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from gristmill.errors import ConfigError, alternatives
+from gristmill.formats.base import format_of
 from gristmill.inspection.origins import Origins
-from gristmill.inspection.verify import format_of
 from gristmill.manifest import read_manifest
 from gristmill.stages.dedup.recall import published_encoder
 from gristmill.storage import stores

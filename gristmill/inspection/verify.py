@@ -5,9 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gristmill import plugins
 from gristmill.errors import ConfigError, GristmillError
-from gristmill.formats.base import Format
+from gristmill.formats.base import format_of
 from gristmill.manifest import MANIFEST, joined, read_manifest, seal, strangers
 from gristmill.processes import progress
 from gristmill.stages.ingest.generations import FINISHED, added_by, finished
@@ -72,14 +71,6 @@ def _generations(output: str, manifest: Manifest) -> list[str]:
         if found.generations != manifest.generations[:number] or found.files != manifest.files[: len(found.files)]:
             return [f"{place.where(name)}: says something else of its generation than {MANIFEST}"]
     return [] if found and seal(found) == manifest else [f"{place.where(FINISHED)}: adds up to another {MANIFEST}"]
-
-
-def format_of(manifest: Manifest, kind: str) -> Format:
-    """The format plugin that wrote files of this kind."""
-    settings = next(entry for entry in manifest.config["formats"] if entry["kind"] == kind)
-    loaded = plugins.load("formats", settings)
-    assert isinstance(loaded, Format)
-    return loaded
 
 
 def _bytes(path: Path, name: str, expected: PublishedFile | AttachedFile) -> list[str]:

@@ -1,8 +1,8 @@
 """Marks that end a sentence, in all scripts, and the quotes and brackets that may follow them.
 
 Python's own tables lack these properties, so their code points are written down, in hexadecimal; ranges include both
-ends, as in Unicode's files. ``tests/gristmill/text/test_sentence_ends.py`` compares them with the tables of the ``regex``
-package.
+ends, as in Unicode's files. ``tests/gristmill/text/test_sentence_ends.py`` compares them with the tables of the
+``regex`` package.
 """
 
 

@@ -17,6 +17,7 @@ from gristmill.reporting.health import warnings
 from gristmill.reporting.tables import escape, escaped, input_rows, passed_over_rows, printable, source_rows
 from gristmill.reporting.terminal import Terminal
 from gristmill.stages.ingest.plan import plan
+from gristmill.stages.publish.budget import budget
 
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 HOSTILE = {
@@ -60,7 +61,8 @@ def test_hostile_text_is_plain_text_everywhere(tmp_path: Path, name: str, capsys
     screen."""
     text = HOSTILE[name]
     config = request(tmp_path, text)
-    show_plan(plan(config), config)
+    planned = plan(config)
+    show_plan(planned, budget(planned.shards, config), config)
     manifest = serial.prepare(config)
     assert manifest.totals["documents"] == 2
     prepare.show(manifest, config)

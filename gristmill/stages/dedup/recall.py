@@ -12,7 +12,7 @@ from gristmill import ledger, plugins
 from gristmill.columns import strings
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, InputError, VerificationError
-from gristmill.inspection.verify import format_of
+from gristmill.formats.base import format_of
 from gristmill.manifest import read_manifest
 from gristmill.processes import progress
 from gristmill.stages.dedup.sign import PROGRAM

@@ -3,25 +3,18 @@
 from typing import Any
 
 import msgspec
-import numpy as np
 
-from gristmill import ledger
 from gristmill.config import PrepareConfig
 from gristmill.dedup.base import Dedup
 from gristmill.errors import ConfigError
 from gristmill.stages.ingest._contents import sha256_of
-from gristmill.stages.publish.results import Results
-from gristmill.storage import stores
-from gristmill.types import Manifest, ShardRef, SourceShard, StageReport
+from gristmill.types import Manifest, ShardRef, SourceShard
 
 MOST = 6
 """Changed keys that a refusal names."""
 
 LETTERS = 80
 """Of a value that it shows."""
-
-MOST_SHARED = 0.5
-"""Share of a file's documents that another one may repeat by chance."""
 
 BY_CONTENT = ("s3://", "hf://")
 """Schemes whose identities are of the bytes, whatever the file is called."""
@@ -123,31 +116,3 @@ def check_changed(changed: list[str], config: PrepareConfig) -> None:
         raise ConfigError(
             f"{where}; no kind in dedup compares documents, so the published ones would be published again; {ADVICE}"
         )
-
-
-def check_new(results: Results, gone: list[SourceShard], config: PrepareConfig) -> None:
-    """Raises ``ConfigError`` where most documents of a file that is gone were read again, and no kind of dedup finds
-    them: it was renamed and changed, or compressed in another way."""
-    if not gone or any(isinstance(kind, Dedup) for kind in config.dedup):
-        return
-    uris = {shard.index: shard.uri for shard in results.shards}
-    texts = {report.details["content_sha256"]: uris[report.shard] for report in results.fetched if report.docs_out}
-    read = {uris[report.shard]: _documents([report]) for report in results.signed}
-    folder = stores.at(stores.at(config.execution.work).where("sign"))
-    for row in gone:
-        reports = [ledger.listed(folder.where(key)) for key in row.signed]
-        old = _documents([report for report in reports if report is not None])
-        again = texts.get(row.sha256) or next(
-            (uri for uri, found in read.items() if len(old) and np.isin(old, found).mean() > MOST_SHARED), ""
-        )
-        if again:
-            raise ConfigError(
-                f"{again}: holds documents of {row.uri}, which are published; no kind in dedup compares documents, so "
-                f"they would be published again; give the file its old name and content, or {ADVICE}"
-            )
-
-
-def _documents(signed: list[StageReport]) -> np.ndarray:
-    """Hashes of the documents' texts."""
-    found = [np.fromfile(stores.here(report.artifacts["content"]), "<u8") for report in signed]
-    return np.concatenate([np.empty(0, "<u8"), *found])

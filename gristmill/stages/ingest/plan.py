@@ -1,22 +1,18 @@
-"""List the input, number it, and see what it needs and what is done already."""
+"""List the input, number it, and look at its first rows."""
 
-from gristmill import ledger
 from gristmill.config import PrepareConfig
-from gristmill.errors import ConfigError, InputError, NoSpaceError
-from gristmill.reporting.tables import gigabytes, passed_over_lines
+from gristmill.errors import ConfigError, InputError
+from gristmill.reporting.tables import passed_over_lines
 from gristmill.sources.base import Inputs
-from gristmill.stages.dedup import sign
-from gristmill.stages.ingest import clean, fetch
 from gristmill.stages.ingest.first_rows import first_rows
 from gristmill.stages.ingest.generations import arrivals
-from gristmill.stages.publish.budget import budget
 from gristmill.storage import stores
 from gristmill.storage.stores import Place
 from gristmill.types import DANGLING, Plan, ShardRef
 
 
 def plan(config: PrepareConfig) -> Plan:
-    """What has arrived since the data set was last published, in global order, with the disk budget.
+    """What has arrived since the data set was last published, in global order, and how it begins.
 
     Raises ``InputError`` when a source has nothing to read or its first file has no text by the name that is asked for,
     ``ConfigError`` when the output holds something else.
@@ -27,17 +23,12 @@ def plan(config: PrepareConfig) -> Plan:
     check_listed(found, config)
     _check_outside(found.shards, [work, output])
     arrived = arrivals(found.shards, config)
-    shards = arrived.shards
     return Plan(
         generation=arrived.generation,
-        shards=shards,
+        shards=arrived.shards,
         removed=arrived.removed,
         passed_over=found.passed_over,
-        first_rows=first_rows(shards, config),
-        done=done(shards, config),
-        budget=budget(shards, config),
-        work_free=work.free_bytes(),
-        output_free=output.free_bytes(),
+        first_rows=first_rows(arrived.shards, config),
     )
 
 
@@ -82,44 +73,3 @@ def _check_outside(shards: list[ShardRef], folders: list[Place]) -> None:
                 raise ConfigError(
                     f"{shard.uri} lies in {folder.uri}, where this run writes; put work and output outside of the input"
                 )
-
-
-def done(shards: list[ShardRef], config: PrepareConfig) -> dict[str, int]:
-    """How many shards each per-shard stage has finished in the work area, all their pieces included."""
-    work = stores.at(config.execution.work)
-    counts = {"fetch": 0, "clean": 0, "sign": 0}
-    for shard in shards:
-        key = ledger.fingerprint("fetch", fetch.inputs(shard, config))
-        fetched = ledger.present(work.where(f"fetch/{key}"))
-        if fetched is None:
-            continue
-        pieces = range(fetched.details["pieces"])
-        cleaned = [ledger.fingerprint("clean", clean.inputs(shard, key, piece, config)) for piece in pieces]
-        counts["fetch"] += 1
-        signed = [ledger.fingerprint("sign", sign.inputs(shard, name, config)) for name in cleaned]
-        for stage, names in (("clean", cleaned), ("sign", signed)):
-            counts[stage] += all(ledger.present(work.where(f"{stage}/{name}")) is not None for name in names)
-    return counts
-
-
-def check_space(plan: Plan, config: PrepareConfig) -> list[str]:
-    """A warning for each place in which the plan may not fit; what is done already is not counted again. Raises
-    ``NoSpaceError`` where it cannot fit."""
-    smaller = " or set execution.work_files: lz4" if config.execution.kept() == "plain" else ""
-    left = 1 - plan.done["clean"] / max(1, len(plan.shards))
-    found, warnings = plan.budget, []
-    needs = [
-        ("work area", config.execution.work, found.work_bytes, found.work_least, plan.work_free, f"--work{smaller}"),
-        ("output", config.destination, found.output_bytes, found.output_least, plan.output_free, "--output"),
-    ]
-    for what, place, need, least, free, option in needs:
-        if free is None or need * left <= free:
-            continue
-        short = (
-            f"{what} {place}: about {gigabytes(need * left)} needed, {gigabytes(least * left)} at least, "
-            f"{gigabytes(free)} free; free some, or choose another place with {option}"
-        )
-        if least * left > free:
-            raise NoSpaceError(short)
-        warnings.append(short)
-    return warnings

@@ -10,11 +10,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from gristmill import ledger
 from gristmill.config import PrepareConfig
 from gristmill.dedup.base import Dedup, SpanDedup
-from gristmill.errors import GristmillError
+from gristmill.errors import GristmillError, NoSpaceError
+from gristmill.reporting.tables import gigabytes
 from gristmill.sources.base import Source
+from gristmill.stages.dedup import sign
 from gristmill.stages.dedup.sign import BAND
+from gristmill.stages.ingest import clean, fetch
 from gristmill.stages.ingest._arrow import LZ4
 from gristmill.stages.ingest.clean import cleaned
 from gristmill.stages.tokens.tokenize import INDEX
@@ -59,7 +63,8 @@ def text_of(shards: list[ShardRef], config: PrepareConfig) -> int:
 
 
 def budget(shards: list[ShardRef], config: PrepareConfig) -> Budget:
-    """The estimates by source, and what they add up to in the work area, whole blocks on disk, and in the output.
+    """The estimates by source, what they add up to in the work area, whole blocks on disk, and in the output, and what
+    is free there and done already.
 
     Reads a few MB of each source. Where that fails, sizes and names of its files are all that counts: what is wrong
     is told when the shard is read.
@@ -77,7 +82,51 @@ def budget(shards: list[ShardRef], config: PrepareConfig) -> Budget:
         work_least=int(CERTAIN * copies + UNCERTAIN * rest),
         output_bytes=output + fixed,
         output_least=int((UNCERTAIN if config.dedup else CERTAIN) * output),
+        work_free=stores.at(config.execution.work).free_bytes(),
+        output_free=stores.at(config.destination).free_bytes(),
+        done=done(shards, config),
     )
+
+
+def done(shards: list[ShardRef], config: PrepareConfig) -> dict[str, int]:
+    """How many shards each per-shard stage has finished in the work area, all their pieces included."""
+    work = stores.at(config.execution.work)
+    counts = {"fetch": 0, "clean": 0, "sign": 0}
+    for shard in shards:
+        key = ledger.fingerprint("fetch", fetch.inputs(shard, config))
+        fetched = ledger.present(work.where(f"fetch/{key}"))
+        if fetched is None:
+            continue
+        pieces = range(fetched.details["pieces"])
+        cleaned = [ledger.fingerprint("clean", clean.inputs(shard, key, piece, config)) for piece in pieces]
+        counts["fetch"] += 1
+        signed = [ledger.fingerprint("sign", sign.inputs(shard, name, config)) for name in cleaned]
+        for stage, names in (("clean", cleaned), ("sign", signed)):
+            counts[stage] += all(ledger.present(work.where(f"{stage}/{name}")) is not None for name in names)
+    return counts
+
+
+def check_space(found: Budget, config: PrepareConfig) -> list[str]:
+    """A warning for each of work area and output in which the run may not fit; what is done already is not counted
+    again. Raises ``NoSpaceError`` where it cannot fit."""
+    smaller = " or set execution.work_files: lz4" if config.execution.kept() == "plain" else ""
+    left = 1 - found.done["clean"] / max(1, sum(part.shards for part in found.sources))
+    warnings = []
+    needs = [
+        ("work area", config.execution.work, found.work_bytes, found.work_least, found.work_free, f"--work{smaller}"),
+        ("output", config.destination, found.output_bytes, found.output_least, found.output_free, "--output"),
+    ]
+    for what, place, need, least, free, option in needs:
+        if free is None or need * left <= free:
+            continue
+        short = (
+            f"{what} {place}: about {gigabytes(need * left)} needed, {gigabytes(least * left)} at least, "
+            f"{gigabytes(free)} free; free some, or choose another place with {option}"
+        )
+        if least * left > free:
+            raise NoSpaceError(short)
+        warnings.append(short)
+    return warnings
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,13 @@ from gristmill import ledger
 from gristmill.config import PrepareConfig
 from gristmill.errors import BusyError, ConfigError, StorageError, VerificationError
 from gristmill.manifest import joined, read_manifest, seal, strangers
-from gristmill.stages.ingest.changes import check_new
 from gristmill.stages.ingest.generations import check_sizes, latest, point, speaks_of_last, upto, withdrawn
 from gristmill.stages.output.claiming import claimed, finish, put
 from gristmill.stages.output.upload import published_file
 from gristmill.stages.publish.attachments import Content, attached, attachments
 from gristmill.stages.publish.losses import losses
 from gristmill.stages.publish.pages import pages, place_card
+from gristmill.stages.publish.renamed import check_new
 from gristmill.stages.publish.results import Results, manifest_of, nothing
 from gristmill.stages.publish.tombstones import tombstones
 from gristmill.stages.tokens.mix import counts_of

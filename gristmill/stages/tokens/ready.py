@@ -10,6 +10,6 @@ from gristmill.stages.tokens.tokenizer import check_tokenizer
 
 def ready(config: PrepareConfig) -> None:
     """Import every stage and load the tokenizer; raises ``ConfigError`` as ``check_tokenizer`` does."""
-    for module in pkgutil.iter_modules(stages.__path__):
-        importlib.import_module(f"{stages.__name__}.{module.name}")
+    for module in pkgutil.walk_packages(stages.__path__, f"{stages.__name__}."):
+        importlib.import_module(module.name)
     check_tokenizer(config)

@@ -10,7 +10,9 @@ from corpora import request, small_corpus, tree, write_documents
 from gristmill import serial
 from gristmill.config import PrepareConfig
 from gristmill.errors import NoSpaceError
-from gristmill.stages.ingest.plan import check_space, plan
+from gristmill.stages.ingest.plan import plan
+from gristmill.stages.publish.budget import budget, check_space, done
+from gristmill.types import Budget
 
 RULES = [{"kind": "unicode"}, {"kind": "whitespace"}]
 
@@ -22,6 +24,10 @@ def kept_as(folder: Path, form: str, **settings: Any) -> PrepareConfig:
         "execution": {"work": str(folder / form / "work"), "work_files": form},
     }
     return request(folder, **place, **settings)
+
+
+def planned(config: PrepareConfig) -> Budget:
+    return budget(plan(config).shards, config)
 
 
 def text_bytes(config: PrepareConfig) -> int:
@@ -44,22 +50,19 @@ def test_what_is_done_stands_in_either_form(tmp_path: Path) -> None:
     config = kept_as(tmp_path, "plain")
     serial.prepare(config)
     other = config.model_copy(update={"execution": config.execution.model_copy(update={"work_files": "lz4"})})
-    assert plan(other.model_copy(update={"output": str(tmp_path / "again")})).done == {
-        "fetch": 1,
-        "clean": 1,
-        "sign": 1,
-    }
+    again = other.model_copy(update={"output": str(tmp_path / "again")})
+    assert done(plan(again).shards, again) == {"fetch": 1, "clean": 1, "sign": 1}
 
 
 def test_a_disk_that_is_too_small_is_told_what_would_fit(tmp_path: Path) -> None:
     """A run of hours must not end with a full disk where half of the space would have done."""
-    large, small = (plan(kept_as(tmp_path, form, cleaning=RULES)) for form in ("plain", "lz4"))
-    assert small.budget.work_bytes < large.budget.work_bytes
+    large, small = (planned(kept_as(tmp_path, form, cleaning=RULES)) for form in ("plain", "lz4"))
+    assert small.work_bytes < large.work_bytes
     config = kept_as(tmp_path, "plain", cleaning=RULES)
-    short = msgspec.structs.replace(large, work_free=small.budget.work_bytes)
+    short = msgspec.structs.replace(large, work_free=small.work_bytes)
     (warning,) = check_space(short, config)
     assert "--work or set execution.work_files: lz4" in warning
     with pytest.raises(NoSpaceError, match=r"--work or set execution\.work_files: lz4"):
-        check_space(msgspec.structs.replace(large, work_free=large.budget.work_least - 1), config)
-    unchanged = plan(kept_as(tmp_path, "plain"))  # one copy where no rule changes anything
-    assert unchanged.budget.work_bytes < large.budget.work_bytes
+        check_space(msgspec.structs.replace(large, work_free=large.work_least - 1), config)
+    unchanged = planned(kept_as(tmp_path, "plain"))  # one copy where no rule changes anything
+    assert unchanged.work_bytes < large.work_bytes

@@ -34,7 +34,10 @@ def test_the_middle_of_a_text() -> None:
 
 def test_the_model_is_not_loaded_before_it_is_used() -> None:
     """Many workers never ask for a language."""
-    code = "import gristmill.stages.ingest.clean, gristmill.text.languages as found; print(found.identifier.cache_info().currsize)"
+    code = (
+        "import gristmill.stages.ingest.clean, gristmill.text.languages as found; "
+        "print(found.identifier.cache_info().currsize)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "0\n"
 

@@ -49,21 +49,10 @@ def appended(folder: Path) -> None:
     write_documents(folder / "log.jsonl", [*TEXTS, "one more"])
 
 
-def renamed_and_appended(folder: Path) -> None:
-    (folder / "log.jsonl").unlink()
-    write_documents(folder / "log-1.jsonl", [*TEXTS, "one more"])
-
-
-def compressed(folder: Path) -> None:
-    (folder / "log.jsonl").unlink()
-    write_documents(folder / "log.jsonl.gz", TEXTS)
-
-
-@pytest.mark.parametrize("change", [appended, renamed_and_appended, compressed])
-def test_without_dedup_documents_are_never_published_twice(tmp_path: Path, change: Any) -> None:
+def test_without_dedup_a_longer_file_is_never_published_twice(tmp_path: Path) -> None:
     """One line appended to a log published the whole of it once more, with a word on removed shards alone."""
     config = first_day(tmp_path)
-    change(tmp_path / "in")
+    appended(tmp_path / "in")
     with pytest.raises(ConfigError, match=r"published.*no kind in dedup compares documents.*file of its own"):
         serial.prepare(config)
     assert published(config) == TEXTS
@@ -73,15 +62,6 @@ def test_without_dedup_documents_are_never_published_twice(tmp_path: Path, chang
     write_documents(tmp_path / "in" / "new.jsonl", ["one more"])
     serial.prepare(config)
     assert published(config) == [*TEXTS, "one more"]
-
-
-def test_an_unlike_file_in_the_place_of_one_that_is_gone_is_new(tmp_path: Path) -> None:
-    """A refusal of every file that comes when another goes would stop a log that rotates."""
-    config = first_day(tmp_path)
-    (tmp_path / "in" / "log.jsonl").unlink()
-    write_documents(tmp_path / "in" / "next.jsonl", [TEXTS[0], "a new day", "another"])
-    serial.prepare(config)
-    assert published(config) == [*TEXTS, TEXTS[0], "a new day", "another"]
 
 
 def test_a_changed_file_is_not_listed_as_gone_while_dedup_drops_its_copies(tmp_path: Path) -> None:

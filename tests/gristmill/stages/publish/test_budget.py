@@ -15,8 +15,11 @@ import pytest
 from corpora import request
 
 from gristmill import serial
+from gristmill.config import PrepareConfig
 from gristmill.errors import NoSpaceError
-from gristmill.stages.ingest.plan import check_space, plan
+from gristmill.stages.ingest.plan import plan
+from gristmill.stages.publish.budget import budget, check_space
+from gristmill.types import Budget
 
 BLOCK = 4096
 
@@ -83,6 +86,10 @@ def corpus(folder: Path, name: str, **settings: Any) -> Any:
     return request(folder, sources=[source], split={"fraction": 0.01}, **own)
 
 
+def planned(config: PrepareConfig) -> Budget:
+    return budget(plan(config).shards, config)
+
+
 def used(folder: Path) -> int:
     """What a file system takes for a folder: whole blocks of its files, and one for each folder."""
     sizes = [path.stat().st_size if path.is_file() else 1 for path in folder.rglob("*")]
@@ -94,7 +101,7 @@ def test_the_estimate_is_near_what_a_run_takes(tmp_path: Path, name: str) -> Non
     """It was 8 times too high for filtered web text, whose runs were refused, and too low by half for small files,
     whose runs filled the disk."""
     config = corpus(tmp_path, name)
-    found = plan(config).budget
+    found = planned(config)
     serial.prepare(config)
     work = used(tmp_path / "work")
     assert 0.7 < found.work_bytes / work < 1.4, (found, work)
@@ -107,13 +114,13 @@ def test_the_estimate_is_near_what_a_run_takes(tmp_path: Path, name: str) -> Non
 def test_only_a_run_that_cannot_fit_is_refused(tmp_path: Path) -> None:
     """An estimate that is a little too high must not keep anybody from a run that fits."""
     config = corpus(tmp_path, "filtered web text")
-    planned = plan(config)
-    enough = msgspec.structs.replace(planned, work_free=planned.budget.work_bytes, output_free=10**12)
+    needed = planned(config)
+    enough = msgspec.structs.replace(needed, work_free=needed.work_bytes, output_free=10**12)
     assert check_space(enough, config) == []
-    (warning,) = check_space(msgspec.structs.replace(enough, work_free=planned.budget.work_least), config)
+    (warning,) = check_space(msgspec.structs.replace(enough, work_free=needed.work_least), config)
     assert warning.startswith(f"work area {tmp_path}/work: about ")
     with pytest.raises(NoSpaceError, match=r"work area .* at least"):
-        check_space(msgspec.structs.replace(enough, work_free=planned.budget.work_least - 1), config)
+        check_space(msgspec.structs.replace(enough, work_free=needed.work_least - 1), config)
 
 
 def test_what_cannot_be_read_or_had_is_estimated_by_its_name(tmp_path: Path) -> None:
@@ -122,5 +129,5 @@ def test_what_cannot_be_read_or_had_is_estimated_by_its_name(tmp_path: Path) -> 
     for file in (tmp_path / "in").iterdir():
         file.write_bytes(b"\x1f\x8b\x08" + bytes(997))
     (tmp_path / "tokenizer.json").write_text("{}")
-    (part,) = plan(config).budget.sources
+    (part,) = planned(config).sources
     assert (part.looked_into, part.stored, part.text) == (0, 3000, 12_000)

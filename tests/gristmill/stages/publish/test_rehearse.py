@@ -139,7 +139,7 @@ def test_limits_and_rates_shrink_alike(folder: Path) -> None:
 def test_the_disk_budget_is_that_of_the_sample(folder: Path) -> None:
     """A machine on which the whole corpus does not fit is the one to rehearse on."""
     config = rehearsed(asked(folder, 1e3))
-    assert 3900 < plan(config).budget.text_bytes <= 4000
+    assert 3900 < text_of(plan(config).shards, config) <= 4000
 
 
 def test_every_figure_has_a_row_with_its_verdict(half: PrepareConfig) -> None:
