@@ -1,0 +1,1 @@
+"""Child processes for CPU work, and what they report while they run."""

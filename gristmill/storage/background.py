@@ -1,4 +1,4 @@
-"""Work on further threads, such as lets others run meanwhile: reading, hashing, waiting for a disk."""
+"""Background threads for work that releases the GIL: reading, hashing, waiting for a disk."""
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor

@@ -1,0 +1,1 @@
+"""Facts about text, and about its ids, that several plugin groups need."""

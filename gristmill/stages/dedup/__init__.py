@@ -1,0 +1,1 @@
+"""Which documents are copies, and which of them stays."""

@@ -1,0 +1,1 @@
+"""What is new in the input, read and cleaned."""

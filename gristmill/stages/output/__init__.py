@@ -1,0 +1,1 @@
+"""The files to publish: laid out, packed, uploaded and counted again."""

@@ -1,0 +1,1 @@
+"""The tokenizer, the order of the documents, and their ids."""

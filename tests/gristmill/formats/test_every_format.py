@@ -23,7 +23,7 @@ from gristmill.types import DOCUMENT, Manifest
 
 KINDS = [
     kind for kind in plugins.kinds("formats") if kind != "parquet_rows"
-]  # rows are no stream; see stages/test_rows
+]  # rows are no stream; see stages/output/test_rows
 SMALL: dict[str, dict[str, Any]] = {
     "build_nanogpt": {"shard_tokens": 50, "least_tokens": 5},
     "datatrove": {"max_tokens": 50},

@@ -1,4 +1,4 @@
-"""Work on further threads."""
+"""Background threads."""
 
 import threading
 import time
