@@ -1,6 +1,6 @@
 """Holding documents against each other by what ``sign`` kept of them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -25,6 +25,24 @@ class Comparison:
         found = np.zeros(len(second), bool)
         for part in self._parts(len(second)):
             found[part] = self._plugin.confirmed(self._rows(first[part]), self._rows(second[part]))
+        return self._by_sets(found, first, second)
+
+    def within(self, nodes: np.ndarray) -> Callable[[int], np.ndarray]:
+        """What tells, of a place among the nodes, which of the later ones are copies of the one there. The rows of a
+        group are read once, where they fit into memory."""
+        if len(nodes) > self._step:
+            return lambda place: self.copies(np.broadcast_to(nodes[place], len(nodes) - place - 1), nodes[place + 1 :])
+        rows = self._rows(nodes)
+
+        def later(place: int) -> np.ndarray:
+            others = rows[place + 1 :]
+            found = self._plugin.confirmed(np.broadcast_to(rows[place], others.shape), others)
+            return self._by_sets(found, np.broadcast_to(nodes[place], len(others)), nodes[place + 1 :])
+
+        return later
+
+    def _by_sets(self, found: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """Of the pairs found, those that their sets confirm, where sets are compared."""
         if self._plugin.compares_sets():
             for place in np.flatnonzero(found).tolist():
                 found[place] = self._plugin.confirmed_by_sets(self._set(first[place]), self._set(second[place]))
@@ -58,5 +76,6 @@ class Comparison:
 
     def _file(self, rank: int, ending: str, dtype: np.dtype) -> np.ndarray:
         if (rank, ending) not in self._files:
-            self._files[rank, ending] = mapped(self._signed[rank], f"{self._kind}.{ending}", dtype)
+            # As a plain array: numpy takes three times as long to index a map.
+            self._files[rank, ending] = np.asarray(mapped(self._signed[rank], f"{self._kind}.{ending}", dtype))
         return self._files[rank, ending]

@@ -119,9 +119,9 @@ class Output:
     def _lead(self, group: np.ndarray) -> None:
         """Compare the members of a large group with its leaders, and fill in ``led``."""
         nodes, led, place = group["node"].copy(), np.zeros(len(group), bool), 0
+        later_copies = self._comparison.within(nodes)
         for _ in range(LEADERS):
-            later = nodes[place + 1 :]
-            copies = self._comparison.copies(np.broadcast_to(nodes[place], len(later)), later)
+            later, copies = nodes[place + 1 :], later_copies(place)
             self._write(_edges(nodes[place], later[copies]), len(later))
             led[place + 1 :] |= copies
             unlike = np.flatnonzero(~led[place + 1 :])

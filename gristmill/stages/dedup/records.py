@@ -1,6 +1,7 @@
 """Fixed-size records on disk, and the numbering of documents as nodes."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 
@@ -56,8 +57,9 @@ def by_piece(nodes: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
     order = np.argsort(nodes)
     ranks = (nodes >> np.uint64(32))[order]
     edges = np.flatnonzero(ranks[1:] != ranks[:-1]) + 1
-    for positions in np.split(order, edges) if len(order) else []:
-        yield int(nodes[positions[0]]) >> 32, positions
+    bounds = [0, *(edges.tolist()), len(order)] if len(order) else []
+    for start, stop in pairwise(bounds):
+        yield int(ranks[start]), order[start:stop]
 
 
 class Numbering:

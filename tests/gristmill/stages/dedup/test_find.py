@@ -3,6 +3,7 @@
 import io
 import itertools
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from unittest.mock import patch
@@ -94,14 +95,15 @@ def searched(graph: Graph) -> list[Found]:
 
     class ByTable:
         def copies(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-            asked.append(len(second))
             found: np.ndarray = table[first.astype(int), second.astype(int)]
             return found
+
+        def within(self, nodes: np.ndarray) -> Callable[[int], np.ndarray]:
+            return lambda place: self.copies(np.repeat(nodes[place], len(nodes) - place - 1), nodes[place + 1 :])
 
     found = []
     for number, keys in enumerate([graph.exact, *graph.bands]):
         table = graph.alike if number else np.equal.outer(graph.exact, graph.exact)
-        asked: list[int] = []
         edges, members, sizes = (io.BytesIO() for _ in range(3))
         out = find.Output(edges, members, sizes, not number, ByTable(), 10)  # type: ignore[arg-type]
         there = np.array(keys[: len(graph.exact)])[turns]
@@ -217,6 +219,9 @@ def test_a_page_that_is_everywhere_does_not_cost_the_square_of_its_copies(size: 
         def copies(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
             compared.append(len(second))
             return np.ones(len(second), bool)
+
+        def within(self, nodes: np.ndarray) -> Callable[[int], np.ndarray]:
+            return lambda place: self.copies(nodes, nodes[place + 1 :])
 
     out = find.Output(*(io.BytesIO() for _ in range(3)), star=False, comparison=Alike(), together=1000)  # type: ignore[arg-type]
     out.add(np.arange(size, dtype=np.uint64), np.zeros(1, np.int64), np.array([size]))
