@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -13,6 +14,9 @@ from tokenizers import Tokenizer
 from gristmill.chat._files import WRITERS
 from gristmill.errors import ConfigError, InputError, alternatives
 from gristmill.packing.sft import Sft
+from gristmill.sources._lines import blocks
+from gristmill.sources._streams import PIECE, UTF8_MARK, unmarked
+from gristmill.sources._unfolded import as_lines
 from gristmill.stages.output.rows import Stream, row_groups
 from gristmill.storage import disk
 from gristmill.storage.rows import RowGroup
@@ -24,6 +28,7 @@ TOGETHER = 1 << 14
 """Conversations that are packed together: at 1,000 ids each 50 MB."""
 
 GROUP_ROWS = 256
+LONGEST_LINE = 1 << 30
 
 SAMPLES = 20
 """Lines that could not be used, of which the report tells where and why."""
@@ -80,11 +85,15 @@ def pack_conversations(
 
 
 def _lines(paths: list[Path]) -> Iterator[tuple[int, str, bytes]]:
+    """A line, or an object of an array or over several lines."""
     for number, path in enumerate(paths):
         with disk.translated(path), path.open("rb") as file:
-            for line, data in enumerate(file, 1):
-                if data.strip():
-                    yield number, f"{path}:{line}", data
+            pieces = iter(partial(file.read, PIECE), b"")
+            text, _ = as_lines(unmarked(pieces, str(path)), str(path))
+            for block in blocks(text, line_bytes=LONGEST_LINE):
+                for line, data in enumerate(block.data.split(b"\n"), block.line):
+                    if data := data.strip().removeprefix(UTF8_MARK):
+                        yield number, f"{path}:{line}", data
 
 
 def _specials(path: Path) -> dict[str, int]:

@@ -114,6 +114,17 @@ def test_another_format_is_refused(tmp_path: Path) -> None:
         pack_conversations([], tmp_path, tokenizer(tmp_path), Sft(), tmp_path / "x", format="mds")
 
 
+@pytest.mark.parametrize("indent", [None, 1])
+def test_conversations_in_an_array_are_read_as_from_lines(tmp_path: Path, indent: int | None) -> None:
+    """An array of conversations was one bad line, an indented one as many as it has lines."""
+    talks = [talk(f"q{n}", f"a{n}") for n in range(5)]
+    by_line = packed(tmp_path, talks)
+    rows = (tmp_path / "talks.parquet").read_bytes()
+    report = packed(tmp_path, ["\ufeff" + json.dumps(talks, indent=indent)])
+    assert (report.packed, report.dropped) == (by_line.packed, {})
+    assert (tmp_path / "talks.parquet").read_bytes() == rows
+
+
 def test_every_line_is_accounted_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Over-long ones, bad lines and those without an answer are told, with the line; and there is an end."""
     monkeypatch.setattr(conversations, "TOGETHER", 2)
