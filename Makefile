@@ -44,7 +44,8 @@ stack: $(TESTS) ## start the services of docker-compose.yml without containers (
 	$(BIN)/python deployments/local_stack.py $(ARGS)
 
 test-stack: $(TESTS) ## run a deployment on those services: S3 output, restarts in the middle, the pages in a browser
-	GRISTMILL_TEST_STACK=1 $(BIN)/python -m pytest tests/deployments/test_stack.py tests/deployments/test_form.py $(ARGS)
+	GRISTMILL_TEST_STACK=1 $(BIN)/python -m pytest tests/deployments/test_stack.py \
+		tests/deployments/test_work_pool.py tests/deployments/test_form.py $(ARGS)
 
 check: $(TESTS) ## lint, format, types, import rules, spelling
 	$(BIN)/ruff check .

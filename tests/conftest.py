@@ -20,6 +20,10 @@ settings.load_profile("gristmill")
 pytest_plugins = ["object_store"]  # its fixtures start servers for the tests that ask for them
 
 
+SLOW = ("tests/deployments", "tests/flows", "tests/soak")
+"""Folders that go first: whoever runs their tests at the end leaves the other processors idle."""
+
+
 class ServersApart(LoadScopeScheduling):
     """The tests of a file stay together, and those of a folder whose Prefect server takes 20 s to start."""
 
@@ -32,6 +36,7 @@ class ServersApart(LoadScopeScheduling):
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
     """Of several processes that run the tests (``-n``)."""
+    config.option.loadscopereorder = False
     return ServersApart(config, log)
 
 
@@ -39,7 +44,8 @@ LEFT_OUT = f"needs the corpus in {SHARED}, which a clone does not have"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave out what needs the folder beside the project where it is not there."""
+    """Put the slow folders first; leave out what needs the folder beside the project where it is not there."""
+    items.sort(key=lambda item: not item.nodeid.startswith(SLOW))
     if not SHARED.is_dir():
         for item in items:
             if item.get_closest_marker("shared"):

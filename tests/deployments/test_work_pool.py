@@ -1,13 +1,17 @@
 """A run that is spread over a work pool: two workers that share nothing but an object store."""
 
+import os
 from pathlib import Path
 
+import pytest
 from corpora import tree
 from object_store import Bucket, keys
 from stack import Stack, stop
 
 from gristmill import serial
 from gristmill.config import PrepareConfig
+
+pytestmark = pytest.mark.skipif("GRISTMILL_TEST_STACK" not in os.environ, reason="make test-stack runs it")
 
 
 def test_two_workers_make_the_bytes_of_one_machine(

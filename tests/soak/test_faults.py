@@ -54,7 +54,6 @@ def test_every_promise_holds(bench: Bench, fault: Callable[[Bench, int], Row], c
 @pytest.mark.parametrize(
     ("fault", "count"),
     [
-        (kills.at_random_moments, 2),
         (nights.killed, 1),
         (unsteady.faults, 1),
         (damage.in_published_files, 4),

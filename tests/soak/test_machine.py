@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from corpora import cut_short
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 from soak.bench import Bench, Outcome, manifests, problems_of
@@ -22,7 +22,7 @@ from gristmill.storage.claims import UNFINISHED
 RULES: list[dict[str, Any]] = [{}, {"split": {"kind": "none"}}, {"cleaning": [{"kind": "length", "min_chars": 400}]}]
 """What is asked for: as the bench does, without a validation file, with fewer documents."""
 
-CHANGED = ["split", "sources.web"]
+CHANGED = ["split", "cleaning"]
 """What the refusal of other rules names."""
 
 Input = frozenset[Path]
@@ -132,7 +132,7 @@ class Machine(RuleBasedStateMachine):
         if outcome.status == 0:
             assert self.bench.site.published(place.output) == self.calm(second, (self.input,))
         else:
-            assert outcome.kind == "ConfigError", outcome
+            assert outcome.kind == "OtherRules", outcome
             assert first != second
             assert not is_finished or any(name in outcome.error for name in CHANGED)
             self.runs(second)
@@ -215,6 +215,7 @@ def test_any_mixture_of_faults_ends_in_the_clean_result(bench: Bench, tmp_path: 
             max_examples=3,
             stateful_step_count=8,
             deadline=None,
+            phases=[Phase.reuse, Phase.generate],  # a smaller example takes minutes to find
             suppress_health_check=list(HealthCheck),
             print_blob=True,
         ),

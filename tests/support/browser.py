@@ -53,17 +53,15 @@ def field(page: Page, label: str) -> Locator:
 
 def submit(page: Page) -> None:
     """Press Submit until the run is accepted, and go to it: a busy SQLite has the server answer 503 now and then."""
-    accepted = page.get_by_role("button", name="View run")
-    for _ in range(5):
-        page.get_by_role("button", name="Submit").click()
-        refused = page.get_by_text("Unknown error while creating flow run")
-        accepted.or_(refused).first.wait_for()
-        if accepted.is_visible():
-            accepted.click()
+    for _ in range(30):
+        with page.expect_response("**/create_flow_run") as answer:
+            page.get_by_role("button", name="Submit").click()
+        if answer.value.ok:
+            page.get_by_role("button", name="View run").click()
             page.wait_for_url("**/runs/flow-run/**")
             return
-        refused.first.wait_for(state="hidden")
-    raise AssertionError("the server refused the run five times")
+        page.wait_for_timeout(1000)
+    raise AssertionError("the server refused the run thirty times")
 
 
 def shoot(page: Page, name: str) -> None:
