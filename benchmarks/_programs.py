@@ -147,7 +147,15 @@ def run(
     documents, tokens = counts(folder, program.tokens, eot)
     wall = done.ended - done.began
     own = {"seconds": wall, "cpu": done.cpu, **_told(folder)}
-    return Run(wall=wall, whole_cpu=done.cpu, peak=done.peak(), documents=documents, tokens=tokens, **own)
+    return Run(
+        seconds=own["seconds"],
+        wall=wall,
+        cpu=own["cpu"],
+        whole_cpu=done.cpu,
+        peak=done.peak(),
+        documents=documents,
+        tokens=tokens,
+    )
 
 
 def _told(folder: Path) -> dict[str, float]:

@@ -103,8 +103,9 @@ def signed(kind: MinHash, texts: list[str]) -> Signatures:
 
 def found_by(kind: MinHash, one: Signatures, two: Signatures) -> np.ndarray:
     """Which pairs are candidates in some band and confirmed."""
-    candidate = (one.bands == two.bands).any(axis=1) & one.valid & two.valid
-    return candidate & kind.confirmed(one.check, two.check)
+    candidate: np.ndarray = (one.bands == two.bands).any(axis=1) & one.valid & two.valid
+    candidate &= kind.confirmed(one.check, two.check)
+    return candidate
 
 
 def reference_sketches(kind: MinHash, texts: list[str]) -> list[Reference]:

@@ -166,9 +166,17 @@ def synthetic(number: int, size: int, clusters: str, config: PrepareConfig) -> S
         artifacts = {"characters": lengths.artifact, "content": content.artifact, "ids": ids.close(NAMES)}
         for place, kind in kinds.items():
             artifacts |= {f"{place}.{ending}": artifact for ending, artifact in kind.close().items()}
-        counts = {"docs_in": size, "docs_out": size, "chars_in": 4000 * size, "chars_out": 4000 * size}
-        details = {"valid": [kind.valid for kind in kinds.values()], "recalled": False}
-        return StageReport(stage="sign", shard=number, fingerprint=key, artifacts=artifacts, details=details, **counts)
+        return StageReport(
+            stage="sign",
+            shard=number,
+            fingerprint=key,
+            docs_in=size,
+            docs_out=size,
+            chars_in=4000 * size,
+            chars_out=4000 * size,
+            artifacts=artifacts,
+            details={"valid": [kind.valid for kind in kinds.values()], "recalled": False},
+        )
 
     return ledger.run(config.execution.work, "sign", number, {"number": number}, produce)
 
@@ -202,7 +210,8 @@ def mixed(values: np.ndarray) -> np.ndarray:
     """uint64 that look drawn at random (the finaliser of SplitMix64)."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))
+    found: np.ndarray = values ^ (values >> np.uint64(31))
+    return found
 
 
 def reports(pieces: int) -> None:

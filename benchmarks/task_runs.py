@@ -6,11 +6,14 @@ Empty tasks on threads, against a Prefect server of their own with the project's
 import argparse
 import resource
 import time
+from typing import Any
 
 from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
-from prefect.task_runners import ThreadPoolTaskRunner
+from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 from prefect.testing.utilities import prefect_test_harness
+
+THREADS: TaskRunner[Any] = ThreadPoolTaskRunner(max_workers=2)
 
 
 @task(cache_policy=NO_CACHE, persist_result=False)
@@ -19,7 +22,7 @@ def nothing(number: int) -> int:
     return number
 
 
-@flow(task_runner=ThreadPoolTaskRunner(max_workers=2), log_prints=False)
+@flow(task_runner=THREADS, log_prints=False)
 def many(count: int) -> int:
     """``count`` task runs."""
     return len([future.result() for future in nothing.map(range(count))])

@@ -39,7 +39,7 @@ def fill(path: Path, output: str, tokenizer: str) -> None:
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
             (encoded,) = encoder.encode_batch([decoder.decode(line).text], add_special_tokens=False)
-            found = [*encoded.ids, eot]
+            found = np.array([*encoded.ids, eot], np.uint16)
             ids[place : place + len(found)] = found
             place += len(found)
             if number % 10_000 == 0:
