@@ -47,11 +47,12 @@ test-stack: $(TESTS) ## run a deployment on those services: S3 output, restarts 
 	GRISTMILL_TEST_STACK=1 $(BIN)/python -m pytest tests/deployments/test_stack.py \
 		tests/deployments/test_work_pool.py tests/deployments/test_form.py $(ARGS)
 
-check: $(TESTS) ## lint, format, types, import rules, spelling
+check: $(TESTS) ## lint, format, types, import rules, dependencies, spelling
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/deptry .
 	$(BIN)/codespell
 
 # Packages by uv where it is installed, else by pip: $(call INSTALL,PYTHON) ARGUMENTS...
