@@ -3,7 +3,7 @@
 import datetime
 import hashlib
 import re
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 import msgspec
 from pydantic import ConfigDict, Field, ValidationError, model_validator
@@ -26,6 +26,8 @@ from gristmill.tokenizers.base import Tokenizer
 
 MIXTURE = ("mix", "total_tokens", "max_repetition")
 """Keys that mean nothing one without the other."""
+
+Sort = TypeVar("Sort", bound=DedupKind)
 
 Repetition = Annotated[float, Field(gt=0, le=1000)]
 
@@ -177,6 +179,10 @@ class PrepareConfig(Settings):
     def format(self, kind: str) -> Format:
         """The format of this kind."""
         return next(format for format in self.formats if format.kind() == kind)
+
+    def dedup_of(self, sort: type[Sort]) -> dict[int, Sort]:
+        """The kinds of dedup of one sort (``Dedup``, ``Screen``, ``SpanDedup``) by their numbers in ``dedup``."""
+        return {number: kind for number, kind in enumerate(self.dedup) if isinstance(kind, sort)}
 
     @property
     def holds_text(self) -> bool:

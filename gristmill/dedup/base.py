@@ -24,8 +24,20 @@ class Signatures(Value, frozen=True, kw_only=True):
     """Where ``compares_sets``: for each document the sorted, distinct uint64 hashes that it is made of."""
 
 
+CONTAMINATED = "contaminated"
+"""Reason of a document that a screen drops."""
+
+
 class DedupKind(Plugin):
     """One entry of ``dedup`` in a configuration: a ``Dedup``, a ``Screen`` or a ``SpanDedup``."""
+
+    compares_text: ClassVar[bool] = False
+    """Whether it finds the copies among documents of which nothing but the text is known, as of published ones."""
+
+    @property
+    def reason(self) -> str:
+        """Why a document is dropped, in reports."""
+        return f"duplicate_{self.kind()}"
 
     def check(self) -> None:
         """Raises ``ConfigError`` when something that it needs is not on this machine."""
@@ -33,6 +45,8 @@ class DedupKind(Plugin):
 
 class Dedup(DedupKind):
     """Finds documents that repeat another one. Which of them stays is not its concern."""
+
+    compares_text: ClassVar[bool] = True
 
     version: ClassVar[int] = 4
     """Raised as well when other pairs are compared or other copies stay: that is decided for all kinds together."""
@@ -92,6 +106,10 @@ class Screen(DedupKind):
 
     action: Literal["drop", "report"] = "drop"
     """What a match does to the document; either way it is named in the ledger of copies."""
+
+    @property
+    def reason(self) -> str:
+        return CONTAMINATED
 
     def matches(self, documents: pa.RecordBatch) -> list[Match]:
         """The documents of a batch that match, each once, in order."""

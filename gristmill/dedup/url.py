@@ -30,6 +30,7 @@ class Url(Dedup):
     """
 
     transitive: ClassVar[bool] = True
+    compares_text: ClassVar[bool] = False
 
     column: str = "url"
     """The documents' column with the URL."""

@@ -8,15 +8,13 @@ from gristmill import config as configuration
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError
 from gristmill.manifest import read_manifest
+from gristmill.plugins import fact, kinds
 from gristmill.stages.dedup.find import find, searches
 from gristmill.stages.dedup.recall import document_files, earlier_shard, recall
 from gristmill.stages.dedup.records import EDGE, LOW, mapped
 from gristmill.stages.dedup.sign import sign
 from gristmill.storage import stores
 from gristmill.types import DOCUMENT, StageReport
-
-COMPARED = ("exact", "minhash")
-"""The kinds that need nothing but the text: tokens have no URL."""
 
 
 def look(output: str) -> list[str]:
@@ -31,9 +29,10 @@ def look(output: str) -> list[str]:
     manifest = read_manifest(output)
     with tempfile.TemporaryDirectory(prefix="gristmill-verify-") as work:
         settings = {**manifest.config, "execution": {"work": work}, "against": []}
-        settings["dedup"] = [kind for kind in settings["dedup"] if kind["kind"] in COMPARED]
+        comparing = [kind for kind in kinds("dedup") if fact("dedup", kind, "compares_text")]
+        settings["dedup"] = [kind for kind in settings["dedup"] if kind["kind"] in comparing]
         if not settings["dedup"]:
-            raise ConfigError(f"{output}: made without {' and '.join(COMPARED)}, so copies were never taken out of it")
+            raise ConfigError(f"{output}: made without {' and '.join(comparing)}, so copies were never taken out of it")
         config = configuration.parse(settings, "manifest")
         files = document_files(output)
         recalled = [recall(output, path, number, config) for number, path in enumerate(files)]

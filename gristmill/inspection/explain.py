@@ -13,13 +13,12 @@ import pyarrow.parquet as pq
 from gristmill import config as configuration
 from gristmill.cleaning.base import Cleaner, Filter, Measured, Rule, verdicts
 from gristmill.config import PrepareConfig
-from gristmill.dedup.base import Dedup
+from gristmill.dedup.base import CONTAMINATED, Dedup
 from gristmill.errors import InputError
 from gristmill.inspection.occurrences import occurrences
 from gristmill.inspection.origins import shards_of
 from gristmill.manifest import read_manifest
 from gristmill.sources.base import Source
-from gristmill.stages.dedup.decide import CONTAMINATED
 from gristmill.stages.dedup.list_duplicates import REPORTED, TRIMMED
 from gristmill.stages.dedup.recall import published_encoder, recalled_text
 from gristmill.stages.tokens._special import SPECIAL_ID, SpecialIds
@@ -171,7 +170,7 @@ class _Tracer:
     def _likeness(self, row: dict[str, Any]) -> str:
         if row["similarity"] is None:
             return ""
-        kinds = [kind for kind in self._config.dedup if isinstance(kind, Dedup) and row["reason"].endswith(kind.kind())]
+        kinds = [kind for kind in self._config.dedup_of(Dedup).values() if kind.reason == row["reason"]]
         least = [str(found) for kind in kinds if (found := kind.least()) is not None]
         bound = f"a copy from {' or '.join(least)} on" if least else "every candidate is a copy"
         return f"similarity {row['similarity']:.3f}; {' or '.join({kind.kind() for kind in kinds})}: {bound}"
@@ -201,7 +200,7 @@ class _Tracer:
             for shard in shards_of(self._manifest, self._config, {row["kept_shard"]}):
                 return _Tracer(self._place, self._manifest, self._config, shard).text(row["kept_id"])
             return ""  # its file is gone, or another one has its name
-        if CONTAMINATED in row["reason"]:
+        if row["reason"] == CONTAMINATED:
             return _line(row["kept_id"])
         return recalled_text(row["kept_id"], [*self._config.against, self._place.uri]) if row["kept_id"] else ""
 

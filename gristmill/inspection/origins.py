@@ -39,8 +39,7 @@ class Origins:
     def __init__(self, manifest: Manifest, encoder: Encoder, *, remote: bool) -> None:
         self._manifest, self._encoder, self._remote = manifest, encoder, remote
         self._config = configuration.parse(manifest.config, "manifest")
-        trimmed = any(isinstance(kind, SpanDedup) for kind in self._config.dedup)
-        self._whole = not trimmed and self._config.split.kind() != "characters"
+        self._whole = not self._config.dedup_of(SpanDedup) and self._config.split.kind() != "characters"
 
     def ids(self, shard: int, texts: list[str]) -> list[str]:
         """The ids of the first documents of a shard that were published as these texts; of one that is not found, as

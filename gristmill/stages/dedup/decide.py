@@ -28,10 +28,6 @@ NO_PLACE = 0xFFFFFFFF
 """``kept_place`` of a document dropped by a screen: it repeats no document of the corpus."""
 
 
-CONTAMINATED = "contaminated"
-"""Reason of a document that a screen drops."""
-
-
 def decide(
     found: list[StageReport],
     kinds: list[int],
@@ -62,7 +58,7 @@ def decide(
         best = _settled(folder, found, kinds, priorities, signed, own, config)
         screened, screened_rows = _screened(signed[:own], config)
         place_of = np.argsort(np.array(ranks, np.int64))
-        reasons = reasons_of(config)
+        reasons = [kind.reason for kind in config.dedup]
         offsets, documents, kept_characters, dropped, lost = [0], [], [], [], []
         with disk.Writer(folder / "verdicts") as out:
             for place, report in enumerate(signed[:own]):
@@ -109,16 +105,11 @@ def decide(
     return ledger.run(config.execution.work, "decide", 0, determined, produce)
 
 
-def reasons_of(config: PrepareConfig) -> list[str]:
-    """Why a document is dropped, by the number of the dedup kind."""
-    return [CONTAMINATED if isinstance(kind, Screen) else f"duplicate_{kind.kind()}" for kind in config.dedup]
-
-
 def _screened(signed: list[StageReport], config: PrepareConfig) -> tuple[np.ndarray, np.ndarray]:
     """Places and ``VERDICT`` records of the documents that screens drop, one a document."""
     places, rows = [], []
-    for number, kind in enumerate(config.dedup):
-        if isinstance(kind, Screen) and kind.action == "drop":
+    for number, screen in config.dedup_of(Screen).items():
+        if screen.action == "drop":
             for place, report in enumerate(signed):
                 found = [match.row for match in matches(report, number)]
                 places += [place] * len(found)
@@ -130,7 +121,7 @@ def _screened(signed: list[StageReport], config: PrepareConfig) -> tuple[np.ndar
 
 def _reported(signed: list[StageReport], config: PrepareConfig) -> list[int]:
     """Per piece how many documents screens only report."""
-    reporting = [n for n, kind in enumerate(config.dedup) if isinstance(kind, Screen) and kind.action == "report"]
+    reporting = [number for number, screen in config.dedup_of(Screen).items() if screen.action == "report"]
     return [sum(len(matches(report, number)) for number in reporting) for report in signed]
 
 
@@ -146,11 +137,7 @@ def _settled(
     """``Verdicts.best`` of all documents."""
     ranks, memory = ranks_of(priorities), int(config.execution.memory)
     numbering = Numbering(ranks, signed)
-    compare = {
-        kind: Comparison(kind, plugin, ranks, signed, memory)
-        for kind, plugin in enumerate(config.dedup)
-        if isinstance(plugin, Dedup)
-    }
+    compare = {kind: Comparison(kind, plugin, ranks, signed, memory) for kind, plugin in config.dedup_of(Dedup).items()}
     verdicts = Verdicts(
         numbering=numbering,
         old=sum(report.docs_out for report in signed[own:]),

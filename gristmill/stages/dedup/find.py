@@ -27,9 +27,7 @@ def searches(signed: list[StageReport], config: PrepareConfig) -> list[Search]:
     """The independent searches, each within the memory of a worker: several bands, or a key range of one."""
     most = _memory.keys(config.execution.memory)
     found: list[Search] = []
-    for kind, plugin in enumerate(config.dedup):
-        if not isinstance(plugin, Dedup):
-            continue
+    for kind, plugin in config.dedup_of(Dedup).items():
         records = max(1, sum(report.details["valid"][kind] for report in signed))
         bands, ranges = plugin.band_count(), -(-records // most)
         together = max(1, most // records)
@@ -59,8 +57,7 @@ def find(search: Search, priorities: list[int], signed: list[StageReport], confi
     }
 
     def produce(folder: Path, key: str) -> StageReport:
-        plugin, memory = config.dedup[search.kind], int(config.execution.memory)
-        assert isinstance(plugin, Dedup)
+        plugin, memory = config.dedup_of(Dedup)[search.kind], int(config.execution.memory)
         comparison = Comparison(search.kind, plugin, ranks_of(priorities), signed, memory)
         with (
             disk.Writer(folder / "edges") as edges,

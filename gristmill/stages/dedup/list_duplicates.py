@@ -14,7 +14,7 @@ from gristmill.config import PrepareConfig
 from gristmill.dedup.base import Dedup, Screen
 from gristmill.processes import progress
 from gristmill.stages.dedup._comparison import Comparison
-from gristmill.stages.dedup.decide import NO_PLACE, VERDICT, reasons_of, verdict
+from gristmill.stages.dedup.decide import NO_PLACE, VERDICT, verdict
 from gristmill.stages.dedup.records import by_piece
 from gristmill.stages.dedup.sign import matches
 from gristmill.storage import disk, stores
@@ -96,11 +96,11 @@ class _Names:
         memory = int(config.execution.memory)
         self._near = {
             number: Comparison(number, kind, list(range(len(signed))), signed, memory)
-            for number, kind in enumerate(config.dedup)
-            if isinstance(kind, Dedup) and not kind.transitive
+            for number, kind in config.dedup_of(Dedup).items()
+            if not kind.transitive
         }
-        self.reasons = reasons_of(config)
-        self._screens = {number: kind for number, kind in enumerate(config.dedup) if isinstance(kind, Screen)}
+        self.reasons = [kind.reason for kind in config.dedup]
+        self._screens = config.dedup_of(Screen)
         self._matches = {
             number: {match.row: match.match for match in matches(self._own, number)} for number in self._screens
         }

@@ -51,9 +51,9 @@ def sign(shard: ShardRef, cleaned: StageReport, config: PrepareConfig) -> StageR
     """
 
     def produce(folder: Path, key: str) -> StageReport:
-        kinds = {n: _Kind(kind, folder / str(n)) for n, kind in enumerate(config.dedup) if isinstance(kind, Dedup)}
-        asked = config.dedup if cleaned.stage != "recall" else []
-        screens = {n: _Matches(kind) for n, kind in enumerate(asked) if isinstance(kind, Screen)}
+        kinds = {number: _Kind(kind, folder / str(number)) for number, kind in config.dedup_of(Dedup).items()}
+        asked = config.dedup_of(Screen) if cleaned.stage != "recall" else {}
+        screens = {number: _Matches(kind) for number, kind in asked.items()}
         of_programs = strings([PROGRAM] if cleaned.stage == "recall" else config.programs)
         ids = DocumentWriter(folder / "ids", "plain")
         with disk.Writer(folder / "characters") as lengths, disk.Writer(folder / "content") as content:

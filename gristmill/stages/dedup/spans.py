@@ -36,7 +36,7 @@ GONE = np.dtype([("rank", "<u4"), ("span", "<u4")])
 
 def kinds(config: PrepareConfig) -> list[SpanDedup]:
     """The span kinds of a configuration, in order."""
-    return [kind for kind in config.dedup if isinstance(kind, SpanDedup)]
+    return [*config.dedup_of(SpanDedup).values()]
 
 
 def sign_spans(place: int, cleaned: StageReport, decided: StageReport, config: PrepareConfig) -> StageReport:

@@ -106,7 +106,7 @@ def check_changed(changed: list[str], config: PrepareConfig) -> None:
         return
     first = f"{changed[0]}{f' and {len(changed) - 1} more' if len(changed) > 1 else ''}"
     where = f"{first}: changed since it was published"
-    compared = any(isinstance(kind, Dedup) for kind in config.dedup)
+    compared = bool(config.dedup_of(Dedup))
     if config.on_removed == "tombstone" and compared:
         raise ConfigError(
             f"{where}; on_removed: tombstone would mark its old documents as gone, and dedup would drop them as copies "

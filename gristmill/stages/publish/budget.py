@@ -238,13 +238,10 @@ def _packed(texts: list[str]) -> float:
 def _signatures(batch: pa.RecordBatch, config: PrepareConfig) -> int:
     """What ``sign`` writes of some documents: their lengths, hashes and ids, and what each kind compares."""
     total = len(batch) * 16 + int(batch.column("id").nbytes)
-    for kind in config.dedup:
-        if isinstance(kind, Dedup):
-            found = kind.sign(batch)
-            total += found.bands.size * BAND.itemsize + found.check.nbytes + sum(one.nbytes + 8 for one in found.sets)
-        elif isinstance(kind, SpanDedup):
-            total += 20 * len(kind.spans(batch.column("text")).keys)
-    return total
+    for kind in config.dedup_of(Dedup).values():
+        found = kind.sign(batch)
+        total += found.bands.size * BAND.itemsize + found.check.nbytes + sum(one.nbytes + 8 for one in found.sets)
+    return total + sum(20 * len(kind.spans(batch.column("text")).keys) for kind in config.dedup_of(SpanDedup).values())
 
 
 def _work(part: Estimate, item: int, config: PrepareConfig) -> tuple[int, int]:
@@ -252,7 +249,7 @@ def _work(part: Estimate, item: int, config: PrepareConfig) -> tuple[int, int]:
     copied = part.packed if config.execution.kept() == "lz4" else 1.0
     kept_rows = copied * part.rows * part.kept / max(1, part.text)
     cleaned_rows = [kept_rows] if part.rewritten else []
-    trimmed = [kept_rows, part.signatures] if any(isinstance(kind, SpanDedup) for kind in config.dedup) else []
+    trimmed = [kept_rows, part.signatures] if config.dedup_of(SpanDedup) else []
     row = sum(field.type.bit_width for field in INDEX) // 8
     signed = [part.signatures / 8] * (3 + 2 * len(config.dedup))
     tokens = [part.ids * item, part.documents * row]

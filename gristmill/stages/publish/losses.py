@@ -7,7 +7,6 @@ from typing import NamedTuple
 from gristmill.config import PrepareConfig
 from gristmill.manifest import identity
 from gristmill.reporting.losses import REWRITTEN
-from gristmill.stages.dedup.decide import reasons_of
 from gristmill.stages.dedup.list_duplicates import LITTLE_LEFT, TRIMMED
 from gristmill.stages.dedup.spans import kinds
 from gristmill.stages.publish.results import Results
@@ -117,7 +116,7 @@ def _cleaned(results: Results, sources: dict[int, str]) -> Iterator[tuple[_Key, 
 
 
 def _copies(results: Results, sources: dict[int, str], config: PrepareConfig) -> Iterator[tuple[_Key, int, int]]:
-    rules = dict(zip(reasons_of(config), (kind.kind() for kind in config.dedup), strict=True))
+    rules = {kind.reason: kind.kind() for kind in config.dedup}
     details = results.decided.details
     for report, dropped, lost in zip(results.cleaned, details["dropped"], details["dropped_characters"], strict=True):
         for reason, count in dropped.items():

@@ -18,7 +18,7 @@ MOST_SHARED = 0.5
 def check_new(results: Results, gone: list[SourceShard], config: PrepareConfig) -> None:
     """Raises ``ConfigError`` where most documents of a file that is gone were read again, and no kind of dedup finds
     them: it was renamed and changed, or compressed in another way."""
-    if not gone or any(isinstance(kind, Dedup) for kind in config.dedup):
+    if not gone or config.dedup_of(Dedup):
         return
     uris = {shard.index: shard.uri for shard in results.shards}
     texts = {report.details["content_sha256"]: uris[report.shard] for report in results.fetched if report.docs_out}

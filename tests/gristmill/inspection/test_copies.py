@@ -9,13 +9,16 @@ import pytest
 from copied import EXACT, MINHASH, changed, page, web, write_ids
 from corpora import EOT, request
 from manifests import write_manifest
+from texts import documents
 
 from gristmill import serial
 from gristmill.commands.verify import main
 from gristmill.config import PrepareConfig
+from gristmill.dedup.base import Dedup
 from gristmill.errors import ConfigError
 from gristmill.inspection import copies
 from gristmill.manifest import read_manifest
+from gristmill.plugins import fact, kinds, load
 from gristmill.stages.output.recount import block_digests
 from gristmill.storage import disk
 
@@ -63,9 +66,9 @@ def streams(output: Path) -> dict[str, list[np.ndarray]]:
     return found
 
 
-@pytest.mark.parametrize("kinds", [[EXACT], [EXACT, MINHASH], [{**MINHASH, "confirm": "exact"}]])
-def test_a_good_data_set_has_none(tmp_path: Path, kinds: list[dict[str, Any]]) -> None:
-    config = made(tmp_path, dedup=[*kinds, {"kind": "paragraph"}])
+@pytest.mark.parametrize("dedup", [[EXACT], [EXACT, MINHASH], [{**MINHASH, "confirm": "exact"}]])
+def test_a_good_data_set_has_none(tmp_path: Path, dedup: list[dict[str, Any]]) -> None:
+    config = made(tmp_path, dedup=[*dedup, {"kind": "paragraph"}])
     assert copies.look(config.destination) == []
     assert main([config.destination, "--copies"]) == 0
 
@@ -95,6 +98,17 @@ def test_a_data_set_that_was_made_without_it_cannot_be_asked(tmp_path: Path) -> 
     with pytest.raises(ConfigError, match="made without exact and minhash, so copies were never taken out of it"):
         copies.look(config.destination)
     assert main([config.destination, "--copies"]) == 2
+
+
+@pytest.mark.parametrize("kind", [kind for kind in kinds("dedup") if fact("dedup", kind, "compares_text")])
+def test_a_kind_that_is_asked_reads_nothing_but_the_text(kind: str) -> None:
+    """One that read a further column would find no copies in what tokens give back, and none would be reported."""
+    plugin = load("dedup", {"kind": kind})
+    assert isinstance(plugin, Dedup)
+    one, two = (plugin.sign(documents([page(1), page(2)], **rest)) for rest in ({}, {"url": ["a", "b"]}))
+    assert one.valid.all()
+    for name in ("bands", "check", "valid"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
 
 
 def test_earlier_data_need_not_be_there_any_more(tmp_path: Path) -> None:
