@@ -12,8 +12,8 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from gristmill.chat._files import WRITERS
+from gristmill.chat.sft import Sft
 from gristmill.errors import ConfigError, InputError, alternatives
-from gristmill.packing.sft import Sft
 from gristmill.sources._lines import blocks
 from gristmill.sources._streams import PIECE, UTF8_MARK, unmarked
 from gristmill.sources._unfolded import as_lines

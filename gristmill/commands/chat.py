@@ -8,10 +8,10 @@ from pathlib import Path
 
 from gristmill import plugins
 from gristmill.chat.conversations import ChatReport, pack_conversations
+from gristmill.chat.sft import Sft
 from gristmill.commands import Parser, failing_clearly
 from gristmill.errors import ConfigError
 from gristmill.manifest import exists, read_manifest
-from gristmill.packing.sft import Sft
 from gristmill.stages.dedup.recall import published_encoder
 from gristmill.storage import stores
 from gristmill.storage.stores import is_remote

@@ -13,8 +13,8 @@ from tokenizers import Tokenizer
 from gristmill import plugins
 from gristmill.chat import conversations
 from gristmill.chat.conversations import ChatReport, pack_conversations
+from gristmill.chat.sft import Sft
 from gristmill.errors import ConfigError, InputError
-from gristmill.packing.sft import Sft
 from gristmill.readers.loader import Loader
 from gristmill.readers.rows import Rows
 from gristmill.tokenizers.base import Encoder

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from row_packing import LENGTHS, checked
 
+from gristmill.chat.sft import Sft
 from gristmill.errors import ConfigError, InputError
-from gristmill.packing.sft import Sft
 
 
 @given(LENGTHS, st.integers(1, 24), st.integers(1, 12), st.sampled_from(["drop", "truncate"]))

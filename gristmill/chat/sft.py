@@ -5,10 +5,9 @@ from typing import Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from gristmill.errors import ConfigError
-from gristmill.packing import _templates
+from gristmill.chat import _templates
+from gristmill.chat._templates import Span
 from gristmill.packing._padded import Pieces, beginnings, best_fit_padded
-from gristmill.packing._templates import Span
 from gristmill.packing.base import RowPacking, Segments
 
 
@@ -17,8 +16,7 @@ class Sft(RowPacking):
 
     Each starts with the start-of-text id, which padding consists of as well, as in nanochat's fine-tuning; targets are
     what the template marks by ``{% generation %}``. One longer than a row never fits, so it is dropped, or cut to the
-    row, before rows are made, and counted. Conversations are packed by ``python -m gristmill chat``, not from the text
-    sources of ``prepare``.
+    row, before rows are made, and counted.
     """
 
     template: str = Field(
@@ -45,9 +43,3 @@ class Sft(RowPacking):
         pieces = Pieces(document=kept, skipped=pieces.skipped[kept], taken=pieces.taken[kept])
         order, row = best_fit_padded(pieces.taken, capacity=self.capacity, buffer=self.buffer, refill=self.refill)
         return pieces.segments(order, row, np.setdiff1d(np.arange(len(lengths)), kept))
-
-    def check_formats(self, formats: dict[str, str]) -> None:
-        raise ConfigError(
-            "packing: sft packs conversations, and the sources of a data set are text; use python -m gristmill chat, "
-            "or packing no_truncation"
-        )
