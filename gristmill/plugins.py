@@ -94,6 +94,11 @@ def fact(room: str, kind: str, name: str) -> object:
     return getattr(find(room, kind), name)
 
 
+def kinds_by_fact(room: str, name: str, value: object) -> list[str]:
+    """The kinds whose class says ``value`` of itself under ``name``, sorted."""
+    return [kind for kind in kinds(room) if fact(room, kind, name) == value]
+
+
 def load(room: str, settings: Any) -> Plugin:
     """The plugin for ``settings`` (a mapping with ``kind``); one that is loaded already passes through."""
     if isinstance(settings, Plugin):

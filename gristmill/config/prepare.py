@@ -146,7 +146,8 @@ class PrepareConfig(Settings):
                 "execution.runner: work_pool leaves its orders in files, and sources have an address with a user, a "
                 "password or a signature; choose local, dask or ray"
             )
-        self.packing.check_formats({format.kind(): format.holds for format in self.formats})
+        for format in self.formats:
+            self.packing.check_format(format.kind(), format.holds)
         return self
 
     @property

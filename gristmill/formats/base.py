@@ -2,12 +2,17 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal, Protocol, TypeVar
 
 import numpy as np
+from pydantic import Field
 
 from gristmill.plugins import Plugin, load
+from gristmill.storage import disk
+from gristmill.storage.rows import RowGroup
 from gristmill.types import DOCUMENT, LabelMask, Manifest, PublishedFile, TokenizerRecord, Value, token_dtype
+
+Choice = TypeVar("Choice")
 
 EotSide = Literal["append", "prepend", "none"]
 
@@ -130,9 +135,13 @@ class Format(Plugin):
         found: int = getattr(self, self.cut_by)
         return found
 
+    def made_of(self, ids: Choice, text: Choice) -> Choice:
+        """The one of two for ids, or the one for text, as its files are made of these."""
+        return text if self.holds == "text" else ids
+
     def packed(self, vocab_size: int) -> np.dtype:
         """Type of the ids that it is made from."""
-        return np.dtype("u1") if self.holds == "text" else token_dtype(vocab_size)
+        return self.made_of(token_dtype(vocab_size), np.dtype("u1"))
 
     def dtype(self, vocab_size: int) -> np.dtype:
         """Type of the ids in its files."""
@@ -140,7 +149,7 @@ class Format(Plugin):
 
     def ids(self, vocab_size: int) -> int:
         """Every id in its files is below this."""
-        return 256 if self.holds == "text" else vocab_size
+        return self.made_of(vocab_size, 256)
 
     def eot_id(self, tokenizer: TokenizerRecord) -> int | None:
         """The id that parts documents in its files; None where nothing does."""
@@ -182,6 +191,18 @@ class Format(Plugin):
 
         Raises ``VerificationError`` when the layout is broken (a cut item, a wrong header).
         """
+        raise NotImplementedError
+
+
+class RowFormat(Format):
+    """Base of the formats that hold packed rows. A kind of packing makes them, ``write`` puts them into a file."""
+
+    holds: ClassVar[Literal["tokens", "rows", "text"]] = "rows"
+
+    group: int = Field(256, ge=1, le=1 << 20, description="Rows in a row group, the least that is read at once.")
+
+    def write(self, out: disk.Writer, groups: Iterator[RowGroup], dtype: np.dtype) -> None:
+        """Write a file with ids of type ``dtype``. Each group has ``group`` rows, the last one the rest."""
         raise NotImplementedError
 
 

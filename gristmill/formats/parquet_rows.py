@@ -8,12 +8,13 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from gristmill.formats.base import Format, OutputFile, Stream
-from gristmill.storage.rows import read_groups
+from gristmill.formats.base import OutputFile, RowFormat, Stream
+from gristmill.storage import disk
+from gristmill.storage.rows import RowGroup, read_groups, write_groups
 from gristmill.types import file_name
 
 
-class ParquetRows(Format):
+class ParquetRows(RowFormat):
     """Rows that a packing made, one a record: ``ids``, ``mask``, and by segment ``ends``, ``skipped`` and ``shards``;
     ``gristmill.storage.rows`` describes them.
 
@@ -22,12 +23,8 @@ class ParquetRows(Format):
     """
 
     read_as: ClassVar[Literal["ids", "rows"] | None] = "rows"
-    holds: ClassVar[Literal["tokens", "rows", "text"]] = "rows"
-
     cut_by: ClassVar[str] = "file_ids"
     eot: Literal["prepend"] = Field("prepend", description="Every document begins with it.")
-
-    group: int = Field(256, ge=1, le=1 << 20, description="Rows in a row group, the least that is read at once.")
 
     file_ids: int = Field(
         1 << 26, ge=1 << 10, description="Ids that are packed together into a file, to the end of a document."
@@ -47,6 +44,9 @@ class ParquetRows(Format):
         for _ in range(stream.length // self.file_ids - 1):
             found.append(stream.start_after(found[-1] + self.file_ids))
         return [*dict.fromkeys([*(edge for edge in found if edge < stream.length), stream.length])]
+
+    def write(self, out: disk.Writer, groups: Iterator[RowGroup], dtype: np.dtype) -> None:
+        write_groups(out, groups, dtype)
 
     def blocks(self, path: Path, dtype: np.dtype) -> Iterator[np.ndarray]:
         """The ids without padding."""

@@ -8,7 +8,7 @@ from gristmill import config as configuration
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError
 from gristmill.manifest import read_manifest
-from gristmill.plugins import fact, kinds
+from gristmill.plugins import kinds_by_fact
 from gristmill.stages.dedup.find import find, searches
 from gristmill.stages.dedup.recall import document_files, earlier_shard, recall
 from gristmill.stages.dedup.records import EDGE, LOW, mapped
@@ -29,7 +29,7 @@ def look(output: str) -> list[str]:
     manifest = read_manifest(output)
     with tempfile.TemporaryDirectory(prefix="gristmill-verify-") as work:
         settings = {**manifest.config, "execution": {"work": work}, "against": []}
-        comparing = [kind for kind in kinds("dedup") if fact("dedup", kind, "compares_text")]
+        comparing = kinds_by_fact("dedup", "compares_text", True)
         settings["dedup"] = [kind for kind in settings["dedup"] if kind["kind"] in comparing]
         if not settings["dedup"]:
             raise ConfigError(f"{output}: made without {' and '.join(comparing)}, so copies were never taken out of it")

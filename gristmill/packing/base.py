@@ -1,26 +1,29 @@
 """How documents become the stream, or the rows, that a format stores."""
 
 from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from gristmill.errors import ConfigError
-from gristmill.plugins import Plugin
+from gristmill.plugins import Plugin, kinds_by_fact
 
 
 class Packing(Plugin):
     """Base of all kinds of packing."""
 
-    def check_formats(self, formats: dict[str, str]) -> None:
-        """Raises ``ConfigError`` where a format cannot hold what this makes. ``formats``: what each kind holds,
-        ``tokens``, ``rows`` or ``text``."""
-        for kind, holds in formats.items():
-            if holds == "rows":
-                raise ConfigError(
-                    f"formats: {kind} holds packed rows, and packing {self.kind()!r} makes one stream; choose packing "
-                    "best_fit, best_fit_decreasing or no_truncation, or leave the format out"
-                )
+    makes: ClassVar[Literal["stream", "rows"]] = "stream"
+
+    def check_format(self, kind: str, holds: str) -> None:
+        """Raises ``ConfigError`` where a format of this kind, which holds ``tokens``, ``rows`` or ``text``, cannot hold
+        what this makes."""
+        if holds == "rows":
+            *others, last = kinds_by_fact("packing", "makes", "rows")
+            raise ConfigError(
+                f"formats: {kind} holds packed rows, and packing {self.kind()!r} makes one stream; choose packing "
+                f"{', '.join(others)} or {last}, or leave the format out"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +62,8 @@ class Segments:
 class RowPacking(Packing):
     """Base of the kinds that make rows: ``length`` inputs and, one further on, their targets."""
 
+    makes: ClassVar[Literal["stream", "rows"]] = "rows"
+
     length: int = Field(2048, ge=1, le=1 << 24, description="Ids that a model sees; a row holds one more, the target.")
 
     @property
@@ -70,10 +75,10 @@ class RowPacking(Packing):
         """The rows of documents of ``lengths`` ids each, their start-of-text id included, none of them 0."""
         raise NotImplementedError
 
-    def check_formats(self, formats: dict[str, str]) -> None:
-        for kind, holds in formats.items():
-            if holds == "tokens":
-                raise ConfigError(
-                    f"formats: {kind} holds one stream, and packing {self.kind()!r} makes rows of {self.capacity} ids "
-                    "with a mask; choose parquet_rows, or packing concat"
-                )
+    def check_format(self, kind: str, holds: str) -> None:
+        if holds == "tokens":
+            formats, packing = kinds_by_fact("formats", "holds", "rows"), kinds_by_fact("packing", "makes", "stream")
+            raise ConfigError(
+                f"formats: {kind} holds one stream, and packing {self.kind()!r} makes rows of {self.capacity} ids "
+                f"with a mask; choose {', '.join(formats)}, or packing {', '.join(packing)}"
+            )

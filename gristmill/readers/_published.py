@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from gristmill.errors import ConfigError, InputError, alternatives
 from gristmill.manifest import exists, read_manifest
-from gristmill.plugins import fact, kinds
+from gristmill.plugins import fact, kinds_by_fact
 from gristmill.readers._bytes import Parts, parts_in
 from gristmill.storage import stores
 from gristmill.storage.stores import at, is_remote
@@ -173,7 +173,7 @@ def _format(manifest: Manifest, holds: Holds, format: str | None, uri: str) -> s
     there = list(dict.fromkeys(file.format for file in manifest.files))
     found = [kind for kind in there if fact("formats", kind, "read_as") == holds and format in (None, kind)]
     if not found:
-        readable = [kind for kind in kinds("formats") if fact("formats", kind, "read_as") == holds]
+        readable = kinds_by_fact("formats", "read_as", holds)
         wanted = f"format {format!r} of {holds}" if format else f"format of {holds} ({', '.join(readable)})"
         raise ConfigError(f"{uri}: no {wanted}; {alternatives(format or '', there)}")
     return found[0]

@@ -32,7 +32,7 @@ def layout(
     pieces: list[Piece] = []
     rest: dict[str, int] = {}
     for format in config.formats:
-        reports = texts if format.holds == "text" else tokenized
+        reports = format.made_of(tokenized, texts)
         found = {split: _Stream(reports, own, format, mixed) for split, own in splits.items()}
         streams = {split: stream for split, stream in found.items() if stream.length}
         planned = format.files(dict(streams), generation) if streams else []
@@ -62,7 +62,7 @@ class _Stream:
     def __init__(self, reports: list[StageReport], buckets: range, format: Format, mixed: StageReport | None) -> None:
         self._buckets = buckets
         eot = int(format.eot != "none")
-        every = counts_of(reports, format.holds, mixed)
+        every = counts_of(format, reports, mixed)
         counts = [every.get(bucket, (0, 0)) for bucket in buckets]
         self._edges = np.cumsum([0, *(size + eot * count for count, size in counts)])
         self.length = int(self._edges[-1])

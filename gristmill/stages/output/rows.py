@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 
 from gristmill.errors import InputError
-from gristmill.formats.parquet_rows import ParquetRows
+from gristmill.formats.base import RowFormat
 from gristmill.packing.base import RowPacking, Segments
 from gristmill.processes import progress
 from gristmill.stages.output.pack import BOUNDARY_EVERY
 from gristmill.storage import disk
-from gristmill.storage.rows import RowGroup, write_groups
+from gristmill.storage.rows import RowGroup
 from gristmill.types import DOCUMENT, Boundary, TokenizerRecord, Value, token_dtype
 
 
@@ -31,7 +31,7 @@ def write_rows(
     path: Path,
     tokens: list[Path],
     documents: list[Path],
-    format: ParquetRows,
+    format: RowFormat,
     packing: RowPacking,
     record: TokenizerRecord,
 ) -> RowFile:
@@ -53,7 +53,7 @@ def write_rows(
     files = [np.memmap(file, np.uint8, "r").data if file.stat().st_size else memoryview(b"") for file in tokens]
     stream = Stream(files, lengths, np.full(packing.capacity, record.eot_id, dtype))
     with disk.Writer(path) as out:
-        write_groups(out, row_groups(stream, None, segments, listed["shard"], format.group), dtype)
+        format.write(out, row_groups(stream, None, segments, listed["shard"], format.group), dtype)
     starts = np.flatnonzero(segments.skipped == 0)
     before = np.cumsum(segments.taken) - segments.taken
     return RowFile(

@@ -11,8 +11,7 @@ import msgspec
 from gristmill import ledger
 from gristmill.config import PrepareConfig
 from gristmill.errors import VerificationError
-from gristmill.formats.base import Format, Packed
-from gristmill.formats.parquet_rows import ParquetRows
+from gristmill.formats.base import Format, Packed, RowFormat
 from gristmill.packing.base import RowPacking
 from gristmill.processes import progress
 from gristmill.stages.output.claiming import put
@@ -92,7 +91,7 @@ def upload(
 
 
 def _rows(path: Path, whole: Packed, format: Format, config: PrepareConfig) -> RowFile | None:
-    if not isinstance(format, ParquetRows):
+    if not isinstance(format, RowFormat):
         return None
     assert isinstance(config.packing, RowPacking), "checked with the configuration"
     return write_rows(path, whole.ids, whole.lists, format, config.packing, whole.tokenizer)

@@ -170,9 +170,9 @@ def _check_whole(artifact: Artifact) -> None:
 
 def _check_counts(files: list[PublishedFile], results: Results, config: PrepareConfig) -> None:
     for format in config.formats:
-        reports = results.texts if format.holds == "text" else results.tokenized
+        reports = format.made_of(results.tokenized, results.texts)
         # Not docs_out: a document that a character split cuts ends in both files.
-        counts = counts_of(reports, format.holds, results.mixed).values()
+        counts = counts_of(format, reports, results.mixed).values()
         documents, ids = (sum(column) for column in zip((0, 0), *counts, strict=True))
         eos = documents if format.eot != "none" else 0
         own = [file for file in files if file.format == format.kind()]

@@ -14,6 +14,7 @@ from pyarrow import ipc, memory_map
 from gristmill import ledger
 from gristmill.config import PrepareConfig
 from gristmill.config.mixture import capacities, targets
+from gristmill.formats.base import Format
 from gristmill.processes import progress
 from gristmill.stages.dedup.records import mapped
 from gristmill.stages.tokens._choice import Choice, Cut, choose, stride
@@ -94,12 +95,10 @@ def mix(
     return ledger.run(config.execution.work, "mix", 0, determined, produce)
 
 
-def counts_of(reports: list[StageReport], holds: str, mixed: StageReport | None) -> Counts:
-    """What comes to stand in every bucket, of ids or of text."""
+def counts_of(format: Format, reports: list[StageReport], mixed: StageReport | None) -> Counts:
+    """What comes to stand in every bucket, of ids or of text. ``reports``: those that the format is made of."""
     if mixed is not None:
-        return {
-            int(bucket): row for bucket, row in mixed.details["counts"]["text" if holds == "text" else "tokens"].items()
-        }
+        return {int(bucket): row for bucket, row in mixed.details["counts"][format.made_of("tokens", "text")].items()}
     found: Counts = {}
     for report in reports:
         for bucket, (count, size) in report.details["buckets"].items():

@@ -14,36 +14,42 @@ from gristmill import plugins, serial
 from gristmill.commands.samples import windows
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, VerificationError
-from gristmill.formats.base import Format
+from gristmill.formats.base import Format, RowFormat
 from gristmill.inspection import against
 from gristmill.inspection.verify import verify
 from gristmill.manifest import read_manifest
 from gristmill.stages.dedup.recall import document_files, recall
 from gristmill.types import DOCUMENT, Manifest
 
-KINDS = [
-    kind for kind in plugins.kinds("formats") if kind != "parquet_rows"
-]  # rows are no stream; see stages/output/test_rows
-SMALL: dict[str, dict[str, Any]] = {
-    "build_nanogpt": {"shard_tokens": 50, "least_tokens": 5},
-    "datatrove": {"max_tokens": 50},
-    "huggingface": {"max_tokens": 50, "row_group": 2},
-    "litdata": {"chunk_tokens": 50},
-    "llmc": {"shard_tokens": 50, "least_tokens": 5},
+ROWS = plugins.kinds_by_fact("formats", "holds", "rows")  # are no stream; see stages/output/test_rows
+KINDS = [kind for kind in plugins.kinds("formats") if kind not in ROWS]
+FURTHER: dict[str, dict[str, Any]] = {
+    "build_nanogpt": {"least_tokens": 5},
+    "huggingface": {"row_group": 2},
+    "llmc": {"least_tokens": 5},
     "mds": {"max_length": 5, "size_limit": 1 << 16},
-    "nanochat_text": {"shard_bytes": 50, "world_size": 1},
-    "olmo": {"max_tokens": 50, "label_masks": "repetition"},
-    "shard_idx": {"max_tokens": 50},
+    "nanochat_text": {"world_size": 1},
+    "olmo": {"label_masks": "repetition"},
 }
-"""Settings that make several files of a few documents."""
+"""What some need beside ``cut_by`` to make several files of a few documents."""
 
 every = pytest.mark.parametrize("kind", KINDS)
 
 
+def cut(kind: str, most: int = 50) -> dict[str, Any]:
+    """Settings for files of up to ``most`` ids, where a split is not one file."""
+    cut_by = plugins.fact("formats", kind, "cut_by")
+    return {"kind": kind, **({str(cut_by): most} if cut_by else {}), **FURTHER.get(kind, {})}
+
+
+def loaded(settings: dict[str, Any]) -> Format:
+    found = plugins.load("formats", settings)
+    assert isinstance(found, Format)
+    return found
+
+
 def small(kind: str) -> Format:
-    loaded = plugins.load("formats", {"kind": kind, **SMALL.get(kind, {})})
-    assert isinstance(loaded, Format)
-    return loaded
+    return loaded(cut(kind))
 
 
 def stream(format: Format, documents: list[list[int]]) -> Documents:
@@ -99,10 +105,7 @@ def test_a_vocabulary_that_needs_uint32_is_kept_or_refused(kind: str) -> None:
 FILE_TOKENS = 15_000
 """Ids a file of the data set below: some documents, and for its largest a file of its own."""
 
-ALL = [
-    {"kind": kind, **{name: FILE_TOKENS if value == 50 else value for name, value in SMALL.get(kind, {}).items()}}
-    for kind in KINDS
-]
+ALL = [cut(kind, FILE_TOKENS) for kind in KINDS]
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +153,7 @@ def test_all_formats_hold_the_same_documents(made: PrepareConfig, kind: str) -> 
     for split in ("train", "val"):
         wanted = texts_of(manifest, output, "nanogpt", split)
         found = texts_of(manifest, output, kind, split)
-        if kind == "nanochat_text":  # the ids of the byte tokenizer are the bytes in another order
+        if made.format(kind).holds == "text":  # the ids of the byte tokenizer are the bytes in another order
             assert list(map(len, found)) == list(map(len, wanted))
             assert {bytes(ids).decode() for ids in found} <= set(small_corpus(40))
         elif kind == "mds":
@@ -166,7 +169,7 @@ def test_every_format_has_several_files_a_split(made: PrepareConfig, kind: str) 
     files = [file for file in read_manifest(made.destination).files if file.format == kind]
     assert {file.generation for file in files} == {1, 2}
     assert {file.split for file in files} == {"train", "val"}
-    assert kind in ("nanogpt", "megatron") or len(files) > 4
+    assert made.format(kind).cut_by == "" or len(files) > 4
 
 
 def test_the_whole_is_as_recorded_and_as_the_input_gives(made: PrepareConfig) -> None:
@@ -198,14 +201,30 @@ def test_documents_come_back_from_every_format_with_ends(made: PrepareConfig, tm
     assert any(piece.split("<|endoftext|>")[0] in whole for piece in found)
 
 
+def test_a_format_of_rows_can_write_them() -> None:
+    """One that says so and cannot would be published as the stream that the rows are made from."""
+    assert ROWS
+    assert all(issubclass(plugins.find("formats", kind), RowFormat) for kind in ROWS)
+
+
+class Even:
+    """A stream too long to be held: documents of 1,000 ids."""
+
+    length, documents = 1 << 33, (1 << 33) // 1000 + 1
+
+    def start_before(self, position: int) -> int:
+        return self.length if position >= self.length else position // 1000 * 1000
+
+    def start_after(self, position: int) -> int:
+        return min(-(-position // 1000) * 1000, self.length)
+
+
 @pytest.mark.parametrize("kind", plugins.kinds("formats"))
 def test_what_cuts_its_files_is_named(kind: str) -> None:
     """A rehearsal judges files by it: without, a format that cuts was foretold one file of a terabyte."""
-    format = plugins.load("formats", {"kind": kind})
-    assert isinstance(format, Format)
-    if kind in SMALL or kind == "parquet_rows":
-        small = plugins.load("formats", {"kind": kind, **SMALL.get(kind, {"file_ids": 1 << 10})})
-        assert isinstance(small, Format)
-        assert small.most_ids() < 1 << 15 < format.most_ids()
-    else:
-        assert format.cut_by == ""
+    format = loaded({"kind": kind})
+    files = [file for file in format.files({"train": Even(), "val": Even()}, 1) if file.split == "train"]
+    assert (len(files) > 1) == bool(format.cut_by)
+    if format.cut_by:
+        largest = max(file.stop - file.start for file in files)
+        assert format.most_ids() / 2 < largest < format.most_ids() * 2
