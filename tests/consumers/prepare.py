@@ -22,17 +22,14 @@ WIDE = 70_000
 
 LENGTH = 64
 ROW_LENGTH = 1024
-SMALL = {
-    "build_nanogpt": {"shard_tokens": 10_000, "least_tokens": 1000},
-    "datatrove": {"max_tokens": 10_000},
-    "huggingface": {"max_tokens": 10_000},
-    "litdata": {"chunk_tokens": 10_000},
-    "llmc": {"shard_tokens": 10_000, "least_tokens": 1000},
+FURTHER: dict[str, dict[str, Any]] = {
+    "build_nanogpt": {"least_tokens": 1000},
+    "llmc": {"least_tokens": 1000},
     "mds": {"max_length": LENGTH, "size_limit": 1 << 16},
-    "nanochat_text": {"shard_bytes": 10_000, "world_size": 4},
-    "olmo": {"max_tokens": 10_000, "label_masks": "repetition"},
-    "shard_idx": {"max_tokens": 10_000},
+    "nanochat_text": {"world_size": 4},
+    "olmo": {"label_masks": "repetition"},
 }
+"""What some formats need beside ``cut_by`` to make several files of a small corpus."""
 
 
 def texts(seed: int, count: int) -> list[str]:
@@ -126,15 +123,23 @@ def make_talks(root: Path) -> None:
     assert chat.main([str(root / "talks.jsonl"), *options, "--output", str(root / "talks")]) == 0
 
 
+def cut(kind: str) -> dict[str, Any]:
+    """Settings of a format for files of up to 10,000 ids, where a split is not one file."""
+    cut_by = plugins.fact("formats", kind, "cut_by")
+    return {"kind": kind, **({str(cut_by): 10_000} if cut_by else {}), **FURTHER.get(kind, {})}
+
+
 def make_all(root: Path, *, streams: list[int], rows: list[int]) -> None:
     """``narrow`` and ``wide`` of every format that holds a stream; ``rows`` of packed rows and their text, ``truncate``
     and ``fragment`` of padded rows; ``talks`` of conversations. ``streams`` and ``rows`` count the documents of each
     generation."""
-    every = [{"kind": kind, **SMALL.get(kind, {})} for kind in plugins.kinds("formats") if kind != "parquet_rows"]
+    of_rows = plugins.kinds_by_fact("formats", "holds", "rows")
+    narrow = plugins.kinds_by_fact("formats", "dtypes", ("<u2",))
+    every = [cut(kind) for kind in plugins.kinds("formats") if kind not in of_rows]
     make(root / "narrow", 257, every, {"kind": "concat"}, streams)
-    wide = [entry for entry in every if entry["kind"] not in ("nanogpt", "build_nanogpt")]
+    wide = [entry for entry in every if entry["kind"] not in narrow]
     make(root / "wide", WIDE, wide, {"kind": "concat"}, streams)
-    texts_and_rows = [{"kind": "nanochat_text", "world_size": 1}, {"kind": "parquet_rows"}]
+    texts_and_rows = [{"kind": "nanochat_text", "world_size": 1}, *({"kind": kind} for kind in of_rows)]
     make(root / "rows", 257, texts_and_rows, {"kind": "best_fit", "length": ROW_LENGTH}, rows)
     for long in ("truncate", "fragment"):
         packing = {"kind": "best_fit_decreasing", "length": ROW_LENGTH - 1, "long": long}

@@ -91,17 +91,13 @@ def _packing(results: Results, config: PrepareConfig) -> dict[str, dict[str, int
     found: dict[str, dict[str, int]] = {}
     for format in config.formats:
         kind = format.kind()
-        files = [
-            (file, report)
-            for file, report in zip(results.layout.files, results.uploaded, strict=True)
-            if file.format == kind
-        ]
         if format.holds == "rows":
             account: Counter[str] = Counter()
-            for _, report in files:
-                account.update(report.details["rows"])
+            for row in results.rows(kind):
+                account.update(row)
             found[kind] = dict(account)
         elif format.holds == "tokens":
-            placed, left = sum(file.tokens for file, _ in files), results.layout.rest[kind]
+            placed = sum(file.tokens for file in results.layout.files if file.format == kind)
+            left = results.layout.rest[kind]
             found[kind] = {"ids": placed + left, "placed": placed, "left": left}
     return found

@@ -177,7 +177,7 @@ def _check_counts(files: list[PublishedFile], results: Results, config: PrepareC
         eos = documents if format.eot != "none" else 0
         own = [file for file in files if file.format == format.kind()]
         rest = results.layout.rest[format.kind()]
-        rows = [found for report in results.uploaded if (found := report.details["rows"]) and format.holds == "rows"]
+        rows = results.rows(format.kind())
         absent = sum(row["absent"] for row in rows)
         rest += sum(row["cropped"] + row["left"] for row in rows)
         counted = {"ids": sum(file.tokens for file in own) + rest, "EOS": sum(file.eos for file in own)}

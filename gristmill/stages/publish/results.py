@@ -56,6 +56,11 @@ class Results(Value, frozen=True, kw_only=True):
     uploaded: list[StageReport]
     failed: dict[int, str]
 
+    def rows(self, format: str) -> list[dict[str, int]]:
+        """The accounts of the packed files of one format; see ``Segments.account``."""
+        reports = zip(self.layout.files, self.uploaded, strict=True)
+        return [report.details["rows"] for file, report in reports if file.format == format and report.details["rows"]]
+
 
 def manifest_of(files: list[PublishedFile], results: Results, losses: list[Loss], config: PrepareConfig) -> Manifest:
     """What this run made, as if nothing had been published before."""
