@@ -34,7 +34,7 @@ from gristmill.dedup.base import Dedup, Signatures
 from gristmill.dedup.minhash import MinHash
 from gristmill.stages.dedup import find as finding
 from gristmill.stages.dedup.decide import decide, places_to_name
-from gristmill.stages.dedup.list_duplicates import name
+from gristmill.stages.dedup.list_duplicates import name_copies
 from gristmill.stages.dedup.sign import EXCERPT_CHARACTERS, NAMES, _Kind
 from gristmill.stages.ingest._arrow import DocumentWriter
 from gristmill.storage import disk
@@ -89,7 +89,7 @@ def scale(documents: int, folder: str, memory: str) -> None:
     judged = {"kinds": [search.kind for search in planned], "priorities": priorities}
     decided = staged("decide", documents, decide, [{"found": found, **judged, "own": len(signed), **common}])[0]
     places = places_to_name(decided)
-    staged("name", documents, name, [{"place": place, "decided": decided, **common} for place in places])
+    staged("name", documents, name_copies, [{"place": place, "decided": decided, **common} for place in places])
     candidates, edges = (sum(report.details[what] for report in found) for what in ("candidates", "confirmed"))
     print(f"  {len(planned)} searches, {candidates:,} candidates, {edges:,} confirmed;", end=" ")
     print(f"dropped {sum(decided.dropped.values()):,}: {decided.dropped}", flush=True)

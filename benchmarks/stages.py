@@ -18,7 +18,7 @@ from typing import Any
 
 from _ours import JOBS
 
-from gristmill import ledger, serial
+from gristmill import ledger, pipeline
 from gristmill.config import PrepareConfig
 from gristmill.processes.pool import ONE_THREAD
 from gristmill.stages.tokens.ready import ready
@@ -79,7 +79,7 @@ def main() -> None:
         clock = Clock(options.profile)
         ledger.run = clock
         began = time.process_time()
-        manifest = serial.prepare(config)
+        manifest = pipeline.prepare(config)
         whole = time.process_time() - began
     print(f"{manifest.totals['input_documents']:,} documents, {manifest.totals['tokens']:,} ids, {whole:.2f} CPU s")
     for stage, seconds in clock.cpu.items():

@@ -18,17 +18,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from gristmill.phases.dedup import Deduplicated, drop_duplicates
+from gristmill.phases.ingest import ingest
 from gristmill.processes.pool import ONE_THREAD
+from gristmill.runners.in_process import IN_PROCESS
 
 os.environ.update(ONE_THREAD)  # the libraries read it when they are imported
 
 import numpy as np
 
 from gristmill import config as configuration
-from gristmill import serial
 from gristmill.config import PrepareConfig
 from gristmill.stages.dedup._kept import kept
-from gristmill.stages.ingest.generations import Earlier
 from gristmill.stages.ingest.plan import plan
 from gristmill.stages.tokens.order import order
 from gristmill.stages.tokens.tokenize import tokenize
@@ -57,14 +58,14 @@ def main() -> None:
             "execution": {"work": f"{folder}/work"},
         }
         read = configuration.parse(base)
-        done = serial.ingest(plan(read).shards, Earlier(signed=[], files=[]), read)
+        done = drop_duplicates(ingest(plan(read), read, IN_PROCESS), read, IN_PROCESS)
         for path in options.tokenizers:
             config = configuration.parse(base | {"tokenizer": {"kind": "huggingface", "path": path}})
             print(f"\n{Path(path).name}")
             (exact if options.exact else speed)(done, config, options.ranks)
 
 
-def speed(done: serial.Ingested, config: PrepareConfig, ranks: str | None) -> None:
+def speed(done: Deduplicated, config: PrepareConfig, ranks: str | None) -> None:
     """The stage and the raw loops, in MB per CPU-second."""
     tokenizer = obtain(done.pieces, done.settled, config)
     arranged = order(done.measured, done.settled, config)
@@ -106,7 +107,7 @@ def measured(batches: list[list[str]], encode: Callable[[list[str]], Any]) -> fl
     return size(batches) / 1e6 / seconds
 
 
-def texts_of(done: serial.Ingested) -> Iterator[list[str]]:
+def texts_of(done: Deduplicated) -> Iterator[list[str]]:
     """The texts that the stage encodes, batch by batch."""
     for place, piece in enumerate(done.pieces):
         for batch in kept(place, piece, done.settled):
@@ -117,7 +118,7 @@ def size(batches: list[list[str]]) -> int:
     return sum(len(text.encode()) for texts in batches for text in texts)
 
 
-def exact(done: serial.Ingested, config: PrepareConfig, _: str | None) -> None:
+def exact(done: Deduplicated, config: PrepareConfig, _: str | None) -> None:
     """Every document by both, and the sum of all ids."""
     loaded = encoder(obtain(done.pieces, done.settled, config), config)
     documents = tokens = different = 0

@@ -3,18 +3,15 @@
 from prefect import task
 
 from gristmill.config import PrepareConfig
-from gristmill.processes import pool
 from gristmill.stages.dedup import decide as deciding
 from gristmill.stages.dedup import find as finding
 from gristmill.stages.dedup import list_duplicates as naming
 from gristmill.stages.dedup import recall as recalling
-from gristmill.stages.dedup import sign as signing
 from gristmill.stages.dedup import spans
 from gristmill.stages.dedup.records import priorities_of, ranks_of
 from gristmill.stages.ingest import generations
 from gristmill.stages.ingest.fetch import check_left
 from gristmill.types import Search, StageReport, Value
-from tasks import run
 from tasks.ingest import Ingested
 from tasks.run import OPTIONS, Reports, in_worker, watch
 from tasks.spread import all_done
@@ -77,7 +74,7 @@ def name(
     config: PrepareConfig,
 ) -> list[StageReport]:
     """Which document each dropped one of some pieces repeats: too little work for a task run a piece."""
-    return in_worker("name", naming.name_several, config, places=places, decided=decided, signed=signed.reports)
+    return in_worker("name", naming.name, config, places=places, decided=decided, signed=signed.reports)
 
 
 def drop_duplicates(ingested: Ingested, config: PrepareConfig) -> Deduplicated:
@@ -150,9 +147,7 @@ def trim(
 @task(name="recall", task_run_name="recall-{number:05d}", **OPTIONS)
 def recall(output: str, path: str, number: int, config: PrepareConfig) -> StageReport:
     """A published file of an earlier data set, signed."""
-    recalled = in_worker("recall", recalling.recall, config, output=output, path=path, number=number)
-    with run.slots.of(None, None):
-        return pool.call(signing.sign, shard=recalling.earlier_shard(number), cleaned=recalled, config=config)
+    return in_worker("recall", recalling.recall, config, output=output, path=path, number=number)
 
 
 def sign_earlier(generation: int, config: PrepareConfig) -> list[StageReport]:

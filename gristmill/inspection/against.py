@@ -7,21 +7,24 @@ from pathlib import Path
 import numpy as np
 from msgspec.structs import replace
 
-from gristmill import serial
 from gristmill.config import PrepareConfig
 from gristmill.errors import InputError
 from gristmill.formats.base import format_of, raw_blocks
 from gristmill.manifest import read_manifest
+from gristmill.phases.dedup import Deduplicated, decide_copies
+from gristmill.phases.ingest import ingest
+from gristmill.phases.output import pack_calls
+from gristmill.phases.tokens import mix_sources, spell
+from gristmill.runners.in_process import IN_PROCESS
 from gristmill.stages.dedup.recall import check_tokenizer_files
 from gristmill.stages.ingest.generations import Earlier
 from gristmill.stages.ingest.plan import listed
 from gristmill.stages.output.layout import layout
-from gristmill.stages.tokens.mix import mix
 from gristmill.stages.tokens.order import order
 from gristmill.stages.tokens.tokenize import tokenize
 from gristmill.storage import stores
 from gristmill.storage.stores import Place
-from gristmill.types import Artifact, Manifest, PublishedFile, ShardRef, SourceShard, StageReport
+from gristmill.types import Artifact, Manifest, Plan, PublishedFile, ShardRef, SourceShard, StageReport
 
 
 def compare(output: str, config: PrepareConfig) -> list[str]:
@@ -63,9 +66,10 @@ def _expected(place: Place, manifest: Manifest, config: PrepareConfig) -> dict[s
         ]
         if not shards:
             continue
-        done = serial.ingest(shards, before, config)
-        files |= _files(place, manifest, generation.number, done, config)
-        before = Earlier(signed=[*before.signed, *done.signed], files=[])
+        planned = Plan(generation=generation.number, shards=shards, removed=[], first_rows=[])
+        ingested = ingest(planned, config, IN_PROCESS)
+        files |= _files(place, manifest, decide_copies(ingested, before, config, IN_PROCESS), config)
+        before = Earlier(signed=[*before.signed, *ingested.signed], files=[])
     return files
 
 
@@ -76,9 +80,7 @@ def _input(row: SourceShard, there: dict[tuple[str, str, str], ShardRef]) -> Sha
     return replace(found, index=row.index)
 
 
-def _files(
-    place: Place, manifest: Manifest, generation: int, done: serial.Ingested, config: PrepareConfig
-) -> dict[str, list[Path]]:
+def _files(place: Place, manifest: Manifest, dropped: Deduplicated, config: PrepareConfig) -> dict[str, list[Path]]:
     tokenizer = StageReport(
         stage="vocabulary",
         shard=0,
@@ -89,15 +91,16 @@ def _files(
         },
         details={"record": manifest.tokenizer},
     )
-    arranged = order(done.measured, done.settled, config)
+    settled = dropped.settled
+    arranged = order(dropped.measured, settled, config)
     tokenized = [
-        tokenize(number, report, done.settled, tokenizer, arranged, config, "reference")
-        for number, report in enumerate(done.pieces)
+        tokenize(number, report, settled, tokenizer, arranged, config, "reference")
+        for number, report in enumerate(dropped.pieces)
     ]
-    spelled = serial.spell(done.pieces, tokenized, done.settled, arranged, config)
-    mixed = mix(generation, tokenized, spelled, done.measured, arranged, config) if config.mix else None
-    planned = layout(generation, tokenized, spelled, arranged, mixed, config)
-    packed = serial.packed(planned, tokenized, spelled, tokenizer, mixed, config)
+    spelled = spell(dropped, tokenized, arranged, config, IN_PROCESS)
+    mixed = mix_sources(dropped, tokenized, spelled, arranged, config, IN_PROCESS)
+    planned = layout(dropped.generation, tokenized, spelled, arranged, mixed, config)
+    packed = IN_PROCESS.each(pack_calls(planned, tokenized, spelled, tokenizer, mixed, config))
     return {
         f"{file.format}/{file.path}": [stores.here(packed[number].artifacts["tokens"]) for number in file.pieces]
         for file in planned.files

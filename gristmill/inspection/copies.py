@@ -10,7 +10,7 @@ from gristmill.errors import ConfigError
 from gristmill.manifest import read_manifest
 from gristmill.plugins import kinds_by_fact
 from gristmill.stages.dedup.find import find, searches
-from gristmill.stages.dedup.recall import document_files, earlier_shard, recall
+from gristmill.stages.dedup.recall import decode_published, document_files, earlier_shard
 from gristmill.stages.dedup.records import EDGE, LOW, mapped
 from gristmill.stages.dedup.sign import sign
 from gristmill.storage import stores
@@ -35,7 +35,7 @@ def look(output: str) -> list[str]:
             raise ConfigError(f"{output}: made without {' and '.join(comparing)}, so copies were never taken out of it")
         config = configuration.parse(settings, "manifest")
         files = document_files(output)
-        recalled = [recall(output, path, number, config) for number, path in enumerate(files)]
+        recalled = [decode_published(output, path, number, config) for number, path in enumerate(files)]
         signed = [sign(earlier_shard(report.shard), report, config) for report in recalled]
         splits = [next(file.split for file in manifest.files if file.path == path) for path in files]
         records = [np.frombuffer(stores.at(output).read(f"documents/{path}"), DOCUMENT) for path in files]

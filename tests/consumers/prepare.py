@@ -12,7 +12,7 @@ from typing import Any
 
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
-from gristmill import plugins, serial
+from gristmill import pipeline, plugins
 from gristmill.commands import chat
 from gristmill.config import PrepareConfig, parse
 from gristmill.inspection.verify import verify
@@ -90,7 +90,7 @@ def make(folder: Path, vocab_size: int, formats: list[Any], packing: dict[str, A
         found = texts(generation, count)
         lines = "".join(json.dumps({"text": text}) + "\n" for text in found)
         (folder / "in" / f"{generation}.jsonl").write_text(lines)
-        serial.prepare(config)
+        pipeline.prepare(config)
         ids = [encoder.encode(text).ids for text in found]
         cut = held_out(len(found))
         expected.append({"train": ids[cut:], "val": ids[:cut], "train_texts": found[cut:], "val_texts": found[:cut]})

@@ -8,7 +8,7 @@ from corpora import tree
 from object_store import Bucket, keys
 from stack import Stack, stop
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.config import PrepareConfig
 
 pytestmark = pytest.mark.skipif("GRISTMILL_TEST_STACK" not in os.environ, reason="make test-stack runs it")
@@ -26,7 +26,7 @@ def test_two_workers_make_the_bytes_of_one_machine(
         "output": str(tmp_path / "out"),
         "execution": {"work": str(tmp_path / "work"), "workers": 1},
     }
-    serial.prepare(PrepareConfig.model_validate(alone))
+    pipeline.prepare(PrepareConfig.model_validate(alone))
     spread = {
         "runner": "work_pool",
         "work": f"{bucket.uri}/work",

@@ -24,7 +24,7 @@ import yaml
 from corpora import byte_tokenizer
 from prefect.cli._app import _app as prefect
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.__main__ import COMMANDS
 from gristmill.commands import prepare, train_tokenizer, verify
 from gristmill.config import parse
@@ -88,7 +88,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     np.array([5, 6, 50256, 7, 50256], "<u2").tofile(found / "train.bin")
     before = Path.cwd()
     os.chdir(found)
-    serial.prepare(parse(config))
+    pipeline.prepare(parse(config))
     os.chdir(before)
     shutil.copytree(found / "out" / "web-2026", found / "out" / "news")
     return found

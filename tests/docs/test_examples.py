@@ -12,7 +12,7 @@ import yaml
 from corpora import byte_tokenizer, write_documents
 from data import real_texts
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.config import parse
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -44,7 +44,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     web = [{"kind": "files", "name": name, "paths": [str(folder / "data" / name)]} for name in ("web", "books")]
     document["sources"] = web
     for name, settings in (("web-2026", {"sources": web}), ("rows", document)):
-        serial.prepare(parse({**settings, "dataset": name, **common, "output": str(folder / "out" / name)}))
+        pipeline.prepare(parse({**settings, "dataset": name, **common, "output": str(folder / "out" / name)}))
     return folder
 
 
@@ -69,7 +69,7 @@ def test_the_training_loop_compiles_and_runs(tmp_path: Path) -> None:
     (tmp_path / "input.txt").write_text("To be, or not to be, that is the question.\n" * 400)
     settings["sources"][0]["paths"] = [str(tmp_path / "input.txt")]
     settings |= {"output": str(tmp_path / "out" / "shakespeare"), "execution": {"work": str(tmp_path / "work")}}
-    assert serial.prepare(parse(settings)).files[1].split == "val"
+    assert pipeline.prepare(parse(settings)).files[1].split == "val"
     pytest.importorskip("torch")
     (tmp_path / "train.py").write_text(script)
     done = subprocess.run([sys.executable, "train.py", "2"], cwd=tmp_path, capture_output=True, text=True, check=True)
@@ -89,6 +89,6 @@ def test_the_first_example_of_the_readme_runs_on_a_folder_of_files(
     page = (DOCS.parent / "README.md").read_text(encoding="utf-8")
     example = next(text for kind, text in LANGUAGES.findall(page) if kind == "yaml")
     monkeypatch.chdir(tmp_path)
-    manifest = serial.prepare(parse(yaml.safe_load(example)))
+    manifest = pipeline.prepare(parse(yaml.safe_load(example)))
     assert manifest.totals["documents"] == 90
     assert {file.path for file in manifest.files} == {"nanogpt/train.bin", "nanogpt/val.bin"}

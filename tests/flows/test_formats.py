@@ -5,7 +5,7 @@ from pathlib import Path
 from corpora import request, small_corpus, tree, write_documents
 from flow_runs import Run
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.inspection.verify import verify
 
 FORMATS = [{"kind": kind} for kind in ("nanogpt", "olmo", "llmc", "litdata")] + [
@@ -28,5 +28,5 @@ def test_every_format_of_a_run_is_as_the_library_makes_it(tmp_path: Path) -> Non
     assert len(list((tmp_path / "work" / "tokenize").iterdir())) == 2
     (tmp_path / "out").rename(tmp_path / "first")
     (tmp_path / "work").rename(tmp_path / "first-work")
-    serial.prepare(request(tmp_path, formats=FORMATS, **place))
+    pipeline.prepare(request(tmp_path, formats=FORMATS, **place))
     assert tree(tmp_path / "out") == made

@@ -8,7 +8,7 @@ from corpora import request, small_corpus, tree, write_documents
 from flow_runs import Run
 from object_store import ACCESS_KEY, SECRET_KEY, Bucket
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError
 from gristmill.inspection.verify import verify
@@ -39,7 +39,7 @@ def test_the_second_night_runs_only_what_arrived(tmp_path: Path) -> None:
         arrive(tmp_path, night)
         made = Run(asked(tmp_path, "flow"))
         assert made.state.is_completed()
-        serial.prepare(asked(tmp_path, "serial"))
+        pipeline.prepare(asked(tmp_path, "serial"))
         assert made.bytes == tree(tmp_path / "serial" / "out")
         tasks = made.tasks([f"fetch-shard-{night:05d}", f"upload-nanogpt-{0:05d}", "publish"])
         assert {name for name in tasks if name.startswith("fetch")} == {f"fetch-shard-{night:05d}"}
@@ -64,7 +64,7 @@ def test_a_run_on_a_store_gives_the_bytes_of_the_disk_and_no_secret_anywhere(
     made = Run(asked(tmp_path, "store", f"{bucket.uri}/out", f"{bucket.uri}/work"))
     assert made.state.is_completed()
     disk = asked(tmp_path, "disk")
-    serial.prepare(disk)
+    pipeline.prepare(disk)
     place = stores.at(f"{bucket.uri}/out")
     assert {name: place.read(name) for name in place.names()} == {
         name: (Path(disk.destination) / name).read_bytes() for name in tree(Path(disk.destination))

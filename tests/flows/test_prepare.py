@@ -11,11 +11,12 @@ from typing import Any
 
 import psutil
 import pytest
+from busy import busy_worker
 from corpora import cut_short, documents_of, request, small_corpus, tree, write_documents
-from flow_runs import Run, busy_worker
+from flow_runs import Run
 from soak.lost import ALWAYS, POISONED, Trap, key_of
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.config import PrepareConfig
 from gristmill.errors import InputError, WorkerLost
 from gristmill.manifest import read_manifest
@@ -47,7 +48,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Holds the corpus, and what the library makes of it below ``serial/``."""
     found = tmp_path_factory.mktemp("flow")
     corpus(found)
-    serial.prepare(asked(found, "serial"))
+    pipeline.prepare(asked(found, "serial"))
     return found
 
 
@@ -70,7 +71,7 @@ def test_every_kind_of_dedup_gives_the_bytes_of_the_library(tmp_path: Path) -> N
     (tmp_path / "questions.txt").write_text(question.replace("\n", " "))
     write_documents(tmp_path / "old" / "in" / "a.jsonl", texts[:4])
     old = asked(tmp_path / "old", "run", split={"kind": "none"})
-    serial.prepare(old)
+    pipeline.prepare(old)
     for number in range(SHARDS):
         near = [f"{text} And one more." for text in texts[(number + 1) % SHARDS :: 9]]
         parts = [f"{notice}\n\n{text}" for text in texts[number::SHARDS]]
@@ -79,7 +80,7 @@ def test_every_kind_of_dedup_gives_the_bytes_of_the_library(tmp_path: Path) -> N
     screen = {"kind": "decontaminate", "paths": [str(tmp_path / "questions.txt")]}
     kinds = [{"kind": "exact"}, {"kind": "minhash"}, screen, spans]
     settings: dict[str, Any] = {"dedup": kinds, "against": [old.destination], "keep_copy": "content"}
-    manifest = serial.prepare(asked(tmp_path, "serial", **settings))
+    manifest = pipeline.prepare(asked(tmp_path, "serial", **settings))
     assert set(manifest.dropped) >= {"contaminated", "duplicate_exact", "duplicate_minhash", "little_left"}
     made = Run(asked(tmp_path, "flow", **settings))
     assert made.state.is_completed()
@@ -100,7 +101,7 @@ def test_a_mixture_gives_the_bytes_of_the_library(tmp_path: Path) -> None:
         "mix": {"web": 0.4, "books": 0.6},
         "max_repetition": 2.5,
     }
-    manifest = serial.prepare(asked(tmp_path, "serial", **settings))
+    manifest = pipeline.prepare(asked(tmp_path, "serial", **settings))
     assert manifest.totals["repeated_documents"] > 0 < manifest.dropped["not_mixed"]
     made = Run(asked(tmp_path, "flow", **settings))
     assert made.state.is_completed()
@@ -232,7 +233,7 @@ def test_a_damaged_file_fails_the_run_after_the_others_and_is_not_tried_again(tm
     assert row["documents"] == row["kept"] == 0
     assert "1.jsonl.gz" in row["error"]
     serial_config = asked(tmp_path, "serial", on_bad_file="quarantine")
-    serial.prepare(serial_config)
+    pipeline.prepare(serial_config)
     assert left_out.bytes == tree(Path(serial_config.destination))
 
 

@@ -13,14 +13,15 @@ from typing import Any
 import psutil
 import pytest
 import yaml
+from busy import busy_worker
 from corpora import cut_short, request, small_corpus, tree, write_documents
 from data import GPT2, real_texts
-from flow_runs import Run, busy_worker
+from flow_runs import Run
 from handlers import kept
 from prefect.exceptions import TerminationSignal
 from prefect.settings import PREFECT_API_URL, PREFECT_SERVER_DATABASE_CONNECTION_URL
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.commands import STOPPED
 from gristmill.config import PrepareConfig
 from tasks.server import with_server
@@ -89,7 +90,7 @@ def test_control_c_stops_at_once_and_the_next_run_completes(tmp_path: Path) -> N
     resumed = Run(config)
     assert resumed.state.is_completed()
     again = request(tmp_path, **NANOGPT, output=str(tmp_path / "again"), execution={"work": str(tmp_path / "else")})
-    serial.prepare(again)
+    pipeline.prepare(again)
     assert tree(Path(config.destination) / "nanogpt") == tree(Path(again.destination) / "nanogpt")
 
 

@@ -15,10 +15,11 @@ from typing import Any
 
 import psutil
 import pytest
+from busy import busy_worker
 from corpora import request, small_corpus, tree, write_documents
-from flow_runs import Run, busy_worker
+from flow_runs import Run
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError
 
@@ -44,7 +45,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     texts = small_corpus(40 * SHARDS)
     for number in range(SHARDS):
         write_documents(found / "in" / f"{number}.jsonl", [*texts[number * 40 : number * 40 + 40], "in every file"])
-    serial.prepare(asked(found, "serial"))
+    pipeline.prepare(asked(found, "serial"))
     return found
 
 

@@ -6,7 +6,7 @@ import pytest
 from corpora import request, small_corpus, tree, write_documents
 from flow_runs import Run
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.config import PrepareConfig
 from gristmill.stages.publish.rehearse import rehearsed
 
@@ -39,7 +39,7 @@ def test_the_sample_is_the_same_for_any_number_of_workers(tmp_path: Path, worker
         write_documents(tmp_path / "in" / f"{number}.jsonl", texts)
     run = Run(asked(tmp_path, "flow", workers))
     assert run.state.is_completed()
-    serial.prepare(asked(tmp_path, "serial", 1))
+    pipeline.prepare(asked(tmp_path, "serial", 1))
     made = tree(only(tmp_path / "flow"))
     assert made == tree(only(tmp_path / "serial"))
     page = run.artifacts()["rehearsal-report"]

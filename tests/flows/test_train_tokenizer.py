@@ -12,7 +12,7 @@ import yaml
 from corpora import request, small_corpus, tree, write_documents
 
 from flows.train_tokenizer import train_tokenizer
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError
 
@@ -32,7 +32,7 @@ def test_the_flow_publishes_the_tokenizer_of_the_library(tmp_path: Path) -> None
     """And nothing else: a folder that looked like a data set would be taken for one."""
     config = asked(tmp_path, "flow")
     report = train_tokenizer(config)
-    wanted = serial.train_tokenizer(asked(tmp_path, "serial"))
+    wanted = pipeline.train_tokenizer(asked(tmp_path, "serial"))
     assert report == {**wanted, "folder": str(tmp_path / "flow" / "out" / "tokenizer")}
     found = tree(tmp_path / "flow" / "out")
     assert found == tree(tmp_path / "serial" / "out")
@@ -43,22 +43,22 @@ def test_the_flow_publishes_the_tokenizer_of_the_library(tmp_path: Path) -> None
 
     assert train_tokenizer(config) == report
     with pytest.raises(ConfigError, match="exists with other bytes; choose another --output"):
-        serial.train_tokenizer(asked(tmp_path, "flow", vocab_size=400))
+        pipeline.train_tokenizer(asked(tmp_path, "flow", vocab_size=400))
 
 
 def test_another_configuration_can_name_it(tmp_path: Path) -> None:
-    report = serial.train_tokenizer(asked(tmp_path, "serial"))
+    report = pipeline.train_tokenizer(asked(tmp_path, "serial"))
     tokenizer = {"kind": "huggingface", "path": report["folder"]}
-    manifest = serial.prepare(request(tmp_path, tokenizer=tokenizer, output=str(tmp_path / "data")))
+    manifest = pipeline.prepare(request(tmp_path, tokenizer=tokenizer, output=str(tmp_path / "data")))
     assert manifest.tokenizer.sha256 == report["sha256"]
     assert (manifest.tokenizer.vocab_size, manifest.tokenizer.eot_id) == (500, 0)
 
 
 def test_the_data_set_of_the_same_configuration_has_the_same_tokenizer(tmp_path: Path) -> None:
     """Trained once, for both, from the same work area."""
-    report = serial.train_tokenizer(asked(tmp_path, "serial"))
+    report = pipeline.train_tokenizer(asked(tmp_path, "serial"))
     config = asked(tmp_path, "serial").model_copy(update={"output": str(tmp_path / "data")})
-    assert serial.prepare(config).tokenizer.sha256 == report["sha256"]
+    assert pipeline.prepare(config).tokenizer.sha256 == report["sha256"]
 
 
 def command(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -85,11 +85,11 @@ def test_a_tokenizer_that_is_not_trained_is_refused_before_anything_starts(tmp_p
     assert done.returncode == 2
     assert done.stderr == "error: tokenizer: kind huggingface is not made from documents; give kind: train\n"
     with pytest.raises(ConfigError, match=r"tokenizer\.weights"):
-        serial.train_tokenizer(asked(tmp_path, "x", weights={"other": 1}))
+        pipeline.train_tokenizer(asked(tmp_path, "x", weights={"other": 1}))
 
 
 def test_the_report_is_json_for_a_script(tmp_path: Path) -> None:
-    serial.train_tokenizer(asked(tmp_path, "serial", algorithm="wordpiece", vocab_size=2000))
+    pipeline.train_tokenizer(asked(tmp_path, "serial", algorithm="wordpiece", vocab_size=2000))
     found = json.loads((tmp_path / "serial" / "out" / "report" / "tokenizer.json").read_text())
     assert found["name"] == "trained wordpiece 2000"
     assert 0 <= found["sources"]["web"]["unknown_share"] < 0.01

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.commands import failing_clearly, inspect, prepare, trace
 from gristmill.commands.explain import explain
 from gristmill.commands.planned import show_plan
@@ -63,7 +63,7 @@ def test_hostile_text_is_plain_text_everywhere(tmp_path: Path, name: str, capsys
     config = request(tmp_path, text)
     planned = plan(config)
     show_plan(planned, budget(planned.shards, config), config)
-    manifest = serial.prepare(config)
+    manifest = pipeline.prepare(config)
     assert manifest.totals["documents"] == 2
     prepare.show(manifest, config)
     prepare.say("\n".join(explain(config)))
@@ -112,7 +112,7 @@ def test_a_table_on_a_terminal_is_plain_text(name: str) -> None:
 def test_a_damaged_output_is_named_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A folder where a file was gave a traceback of twenty lines."""
     config = request(tmp_path, "plain")
-    serial.prepare(config)
+    pipeline.prepare(config)
     path = tmp_path / "out" / "nanogpt" / "train.bin"
     path.unlink()
     path.mkdir()

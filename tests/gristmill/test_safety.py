@@ -10,7 +10,7 @@ import pytest
 import yaml
 from corpora import request, write_documents
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.config import yaml_file
 from gristmill.manifest import read_manifest
 
@@ -106,7 +106,7 @@ def test_names_of_sources_and_documents_form_no_path(tmp_path: Path, source: str
         dedup=[{"kind": "exact"}],
         max_quarantined_share=1.0,
     )
-    serial.prepare(config)
+    pipeline.prepare(config)
     manifest = read_manifest(config.destination)
     assert list(manifest.sources) == [source]
     assert manifest.totals["documents"] == len(NAMES) + 1

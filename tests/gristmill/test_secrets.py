@@ -7,7 +7,7 @@ import pytest
 from guarded import guarded, leaks
 from guarded_runs import asked, inputs
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.errors import InputError
 from gristmill.manifest import read_manifest
 
@@ -20,18 +20,18 @@ def test_a_whole_job_leaves_no_secret(
     made = tmp_path / "made"
     inputs(tmp_path / "served")
     with guarded(tmp_path / "served") as server:
-        serial.prepare(asked(made, server))
+        pipeline.prepare(asked(made, server))
         before = read_manifest(made / "out")
         assert before.totals["documents"] == 60
         assert sum(before.quarantined.values()) == 1
         assert len(before.dropped) == 2
         # signed anew: the same input
-        serial.prepare(asked(made, server, 1))
+        pipeline.prepare(asked(made, server, 1))
         assert read_manifest(made / "out") == before
         # a failure says what is wrong and shows nothing
         server.expired.update(("canary%2Fsignature%2B1", "canary%2Fsignature%2B2"))
         with pytest.raises(InputError, match="made anew") as refused:
-            serial.prepare(asked(made, server))
+            pipeline.prepare(asked(made, server))
     captured = capfd.readouterr()
     assert "canary" not in f"{refused.value} {captured.out} {captured.err} {caplog.text}"
     assert leaks(made) == []

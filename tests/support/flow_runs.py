@@ -58,13 +58,3 @@ class Run:
     @property
     def bytes(self) -> dict[str, str]:
         return tree(Path(self.config.destination))
-
-
-def busy_worker(work: Path, stage: str) -> int:
-    """The process that is at work on a stage, by the temporary folder it writes to."""
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        for folder in work.glob(f"{stage}/.tmp-*"):
-            return int(folder.name.removeprefix(".tmp-").partition("-")[0])
-        time.sleep(0.001)
-    raise AssertionError(f"{stage} has not begun")

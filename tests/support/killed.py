@@ -1,7 +1,7 @@
 """Runs that are killed with -9: ``python killed.py RUNS.json``, a list of ``{"config": {...}, "kills": [...]}``.
 
-A kill is ``[outputs, seconds]``: one run of ``serial.prepare`` in a forked child, forked after every import so that the
-kill falls into the work. It dies ``seconds`` after that many stage outputs stand, unless it was done before. With
+A kill is ``[outputs, seconds]``: one run of ``pipeline.prepare`` in a forked child, forked after every import so that
+the kill falls into the work. It dies ``seconds`` after that many stage outputs stand, unless it was done before. With
 another argument ``small-pieces`` every file is cut into many pieces.
 """
 
@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from pieces import cut_small
 
-from gristmill import config, serial
+from gristmill import config, pipeline
 from gristmill.config import PrepareConfig
 
 
@@ -24,7 +24,7 @@ def run_killed(asked: PrepareConfig, outputs: int, seconds: float) -> None:
     work = Path(asked.execution.work)
     child = os.fork()
     if child == 0:
-        serial.prepare(asked)
+        pipeline.prepare(asked)
         os._exit(0)
     while not os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT):
         if sum(not path.parent.name.startswith(".tmp-") for path in work.glob("*/*/report.json")) >= outputs:

@@ -46,7 +46,7 @@ have no ``kept_id``: each part may stand in another document."""
 ROWS = 1 << 16
 
 
-def name(place: int, decided: StageReport, signed: list[StageReport], config: PrepareConfig) -> StageReport:
+def name_copies(place: int, decided: StageReport, signed: list[StageReport], config: PrepareConfig) -> StageReport:
     """Write ``duplicates.parquet`` (``DUPLICATES``) for the piece number ``place``."""
     shards = [report.shard for report in signed]
     own = signed[place]
@@ -79,11 +79,11 @@ def name(place: int, decided: StageReport, signed: list[StageReport], config: Pr
     return ledger.run(config.execution.work, "name", own.shard, determined, produce)
 
 
-def name_several(
+def name(
     places: list[int], decided: StageReport, signed: list[StageReport], config: PrepareConfig
 ) -> list[StageReport]:
-    """``name`` for some pieces: the reports of all pieces, 1.6 kB each, then reach a worker once for all of these."""
-    return [name(place, decided, signed, config) for place in places]
+    """``name_copies`` for some pieces: the reports of all pieces, 1.6 kB each, reach a worker once for these."""
+    return [name_copies(place, decided, signed, config) for place in places]
 
 
 class _Names:

@@ -14,8 +14,7 @@ from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, InputError, VerificationError
 from gristmill.formats.base import format_of
 from gristmill.manifest import read_manifest
-from gristmill.processes import progress
-from gristmill.stages.dedup.sign import PROGRAM
+from gristmill.stages.dedup.sign import PROGRAM, sign
 from gristmill.stages.ingest._arrow import DocumentWriter, characters
 from gristmill.storage import disk, stores
 from gristmill.storage.stores import Place
@@ -49,7 +48,7 @@ def document_files(output: str) -> list[str]:
     return [file.path for file in manifest.files if file.format == kind]
 
 
-def recall(output: str, path: str, number: int, config: PrepareConfig) -> StageReport:
+def decode_published(output: str, path: str, number: int, config: PrepareConfig) -> StageReport:
     """Write ``documents.arrow`` with the documents of one published file; ids are ``<output>/<path>#<place>``.
 
     The report looks like one of ``clean``, so that ``sign`` takes it.
@@ -67,7 +66,6 @@ def recall(output: str, path: str, number: int, config: PrepareConfig) -> StageR
             batch = pa.RecordBatch.from_arrays(columns, schema=DOCUMENT_SCHEMA)
             out.write(batch)
             count, size = count + len(texts), size + characters(batch.column("text"))
-            progress.advance(len(texts), batch.column("text").nbytes)
         return StageReport(
             stage="recall",
             shard=number,
@@ -83,6 +81,11 @@ def recall(output: str, path: str, number: int, config: PrepareConfig) -> StageR
     if PROGRAM in programs.unique().to_pylist():
         determined["programs"] = PROGRAM
     return ledger.run(config.execution.work, "recall", number, determined, produce)
+
+
+def recall(output: str, path: str, number: int, config: PrepareConfig) -> StageReport:
+    """Signatures of the documents of one published file; progress is that of ``sign``, which goes through all."""
+    return sign(earlier_shard(number), decode_published(output, path, number, config), config)
 
 
 def _programs(output: str, file: PublishedFile, manifest: Manifest) -> pa.StringArray:

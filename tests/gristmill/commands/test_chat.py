@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from corpora import byte_tokenizer, request, write_documents
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.commands.chat import main
 from gristmill.readers.rows import Rows
 
@@ -33,7 +33,7 @@ def test_the_tokenizer_of_a_data_set(talks: Path) -> None:
     """Fine-tuning with another tokenizer than the model's teaches it noise."""
     write_documents(talks / "in" / "a.jsonl", ["text"])
     config = request(talks)
-    serial.prepare(config)
+    pipeline.prepare(config)
     Path("own.jinja").write_text("{% generation %}{{ messages[1].content }}{% endgeneration %}")
     options = ["--template", "own.jinja", "--length", "9", "--output", "t.parquet"]
     assert main(["talks.jsonl", "--tokenizer", config.destination, *options]) == 0

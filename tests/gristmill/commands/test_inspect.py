@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from corpora import request, write_documents
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.commands.inspect import main
 
 ESCAPES = "\x1b[31mred\x1b[0m \u202eevil \x07bell"
@@ -18,7 +18,7 @@ def output(tmp_path_factory: pytest.TempPathFactory) -> str:
         folder / "in" / "a.jsonl", ["first text", "second text\nof two lines", f"third {ESCAPES}", "x" * 900]
     )
     config = request(folder)
-    serial.prepare(config)
+    pipeline.prepare(config)
     return config.destination
 
 

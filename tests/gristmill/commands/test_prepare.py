@@ -9,7 +9,7 @@ import yaml
 from corpora import byte_tokenizer, cut_short, request, tree, write_documents
 from handlers import kept
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.commands.prepare import check
 
 TERABYTES = 4 << 40
@@ -208,7 +208,7 @@ def published(folder: Path, **settings: Any) -> None:
     source = {"kind": "files", "name": "web", "paths": ["in"]}
     own = {"sources": [source], "output": "out", "execution": {"work": "work"}}
     tokenizer = {"kind": "huggingface", "path": "tokenizer.json"}
-    serial.prepare(request(folder, tokenizer=tokenizer, **own, **settings))
+    pipeline.prepare(request(folder, tokenizer=tokenizer, **own, **settings))
 
 
 @pytest.mark.parametrize(
@@ -265,6 +265,6 @@ def test_the_status_tells_when_files_were_left_out(asked: dict[str, Any], monkey
         write_documents(Path("in") / f"{name}.jsonl.gz", [f"{name} {number}" for number in range(100)])
     Path("config.yaml").write_text(yaml.safe_dump(asked | {"on_bad_file": "quarantine"}))
     with kept():
-        assert check(["config.yaml"]).run(serial.prepare) == 0
+        assert check(["config.yaml"]).run(pipeline.prepare) == 0
         cut_short(Path("in") / "b.jsonl.gz")
-        assert check(["config.yaml", "--output", "other"]).run(serial.prepare) == 3
+        assert check(["config.yaml", "--output", "other"]).run(pipeline.prepare) == 3

@@ -7,7 +7,7 @@ import pytest
 import yaml
 from corpora import byte_tokenizer, small_corpus, write_documents
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.commands.prepare import check as command
 from gristmill.commands.prepare import configured, parser
 from gristmill.commands.rehearsal import show_rehearsal
@@ -68,7 +68,7 @@ def test_a_rehearsal_rebuilds_nothing(capsys: pytest.CaptureFixture[str]) -> Non
 def test_the_terminal_shows_every_figure_and_projection(capsys: pytest.CaptureFixture[str]) -> None:
     """What is in the file alone is not seen."""
     asked = rehearsed(configured(parser().parse_args(["config.yaml", "--set", "rehearse.tokens=1e4"])))
-    manifest = serial.prepare(asked)
+    manifest = pipeline.prepare(asked)
     show_rehearsal(manifest, ["hours: so many"], asked)
     shown = capsys.readouterr().out
     for part in ("dedup retention", "validation", "bytes per", "tokens: ", "output: ", "work area: ", "hours: so many"):

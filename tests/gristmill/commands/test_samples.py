@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from corpora import request, write_documents
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.commands.samples import WINDOW_IDS, windows
 from gristmill.manifest import read_manifest
 
@@ -15,7 +15,7 @@ def test_windows_are_pieces_of_the_published_text(tmp_path: Path, text: str) -> 
     """What is shown must be what a trainer reads: decoded from the file, also one shorter than a window."""
     write_documents(tmp_path / "in" / "a.jsonl", [text])
     config = request(tmp_path)
-    serial.prepare(config)
+    pipeline.prepare(config)
     output = Path(config.destination)
     found = windows(output, read_manifest(output))
     whole = f"{text}<|endoftext|>"
@@ -32,6 +32,6 @@ def test_windows_of_packed_rows(tmp_path: Path) -> None:
     write_documents(tmp_path / "in" / "a.jsonl", ["one text " * 100])
     packing = {"kind": "no_truncation", "length": 99}
     config = request(tmp_path, packing=packing, formats=[{"kind": "parquet_rows"}])
-    serial.prepare(config)
+    pipeline.prepare(config)
     output = Path(config.destination)
     assert all(piece in "<|endoftext|>" + "one text " * 100 for piece in windows(output, read_manifest(output)))

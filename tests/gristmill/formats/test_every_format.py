@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from streams import Documents, put, read
 
-from gristmill import plugins, serial
+from gristmill import pipeline, plugins
 from gristmill.commands.samples import windows
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, VerificationError
@@ -18,7 +18,7 @@ from gristmill.formats.base import Format, RowFormat
 from gristmill.inspection import against
 from gristmill.inspection.verify import verify
 from gristmill.manifest import read_manifest
-from gristmill.stages.dedup.recall import document_files, recall
+from gristmill.stages.dedup.recall import decode_published, document_files
 from gristmill.types import DOCUMENT, Manifest
 
 ROWS = plugins.kinds_by_fact("formats", "holds", "rows")  # are no stream; see stages/output/test_rows
@@ -115,10 +115,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> PrepareConfig:
     texts = small_corpus(40)
     config = request(folder, formats=ALL, split={"kind": "fraction", "fraction": 0.2}, ordering={"kind": "hashed"})
     write_documents(folder / "in" / "a.jsonl", texts[:25])
-    serial.prepare(config)
+    pipeline.prepare(config)
     first = tree(folder / "out")
     write_documents(folder / "in" / "b.jsonl", texts[25:])
-    serial.prepare(config)
+    pipeline.prepare(config)
     after = tree(folder / "out")
     assert {name: after[name] for name in first if name not in ("manifest.json", "README.md")} == {
         name: digest for name, digest in first.items() if name not in ("manifest.json", "README.md")
@@ -187,13 +187,13 @@ def test_documents_come_back_from_every_format_with_ends(made: PrepareConfig, tm
     )
     texts = small_corpus(25)
     write_documents(tmp_path / "in" / "a.jsonl", texts)
-    serial.prepare(alone)
+    pipeline.prepare(alone)
     if format.eot == "none":
         with pytest.raises(ConfigError, match="cannot be told apart"):
             document_files(alone.destination)
     else:
         files = document_files(alone.destination)
-        reports = [recall(alone.destination, path, number, alone) for number, path in enumerate(files)]
+        reports = [decode_published(alone.destination, path, number, alone) for number, path in enumerate(files)]
         left = len(texts) - sum(report.docs_out for report in reports)
         assert left == 0 if kind != "mds" else 0 <= left <= 2
     found = windows(alone.destination, read_manifest(alone.destination))

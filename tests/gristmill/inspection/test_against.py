@@ -11,7 +11,7 @@ from corpora import request, small_corpus, write_documents
 from data import GPT2
 from manifests import write_manifest
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.commands.verify import main
 from gristmill.config import PrepareConfig
 from gristmill.inspection import against
@@ -36,7 +36,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> PrepareConfig:
         ordering={"kind": "nanogpt"},
         split={"fraction": 0.1},
     )
-    serial.prepare(config)
+    pipeline.prepare(config)
     return config
 
 

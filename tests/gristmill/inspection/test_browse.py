@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from corpora import EOT, documents_of, request, write_documents
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError
 from gristmill.inspection.browse import Browser, Part
@@ -22,7 +22,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> PrepareConfig:
         for part in range(2):
             texts = [f"night {night} part {part} {'w' * number}" for number in range(40)]
             write_documents(folder / "in" / f"{night}-{part}.jsonl.gz", texts)
-        serial.prepare(config)
+        pipeline.prepare(config)
     return config
 
 
@@ -83,7 +83,7 @@ def test_a_character_split_cuts_a_document_in_two(tmp_path: Path) -> None:
     config = request(
         tmp_path, split={"kind": "characters", "fraction": 0.5}, formats=[{"kind": "nanogpt", "eot": "none"}]
     )
-    serial.prepare(config)
+    pipeline.prepare(config)
     parts = [Browser(config.destination, split=split) for split in ("train", "val")]
     found = [browser.document(number).text for browser in parts for number in range(browser.documents)]
     assert "".join(found) == "".join(texts)

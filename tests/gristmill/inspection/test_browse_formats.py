@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from corpora import request, write_documents
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.inspection.browse import Browser
 from gristmill.plugins import kinds, kinds_by_fact
 
@@ -20,7 +20,7 @@ def test_documents_are_the_same_in_every_format(tmp_path: Path, kind: str) -> No
     """A header, an index before the ids, prepended ends of text, compressed blocks, bytes of text instead of ids."""
     write_documents(tmp_path / "in" / "a.jsonl", TEXTS)
     config = request(tmp_path, formats=[{"kind": kind}], split={"fraction": 0.5})
-    serial.prepare(config)
+    pipeline.prepare(config)
     for split, texts in (("val", TEXTS[:60]), ("train", TEXTS[60:])):
         browser = Browser(config.destination, format=kind, split=split)
         *whole, last = [browser.document(number).text for number in range(browser.documents)]

@@ -5,7 +5,7 @@ from pathlib import Path
 from corpora import request, write_documents
 from object_store import Bucket
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.inspection.browse import Browser
 
 
@@ -14,7 +14,7 @@ def test_a_data_set_in_a_store_is_browsed_like_one_in_a_folder(tmp_path: Path, m
     write_documents(tmp_path / "in" / "a.jsonl", [f"document {number}" for number in range(20)])
     local, remote = request(tmp_path), request(tmp_path, output=f"{moto_bucket.uri}/set")
     for config in (local, remote):
-        serial.prepare(config)
+        pipeline.prepare(config)
     here, there = Browser(local.destination), Browser(remote.destination)
     assert there.documents == here.documents == 20
     assert [there.document(number) for number in range(20)] == [here.document(number) for number in range(20)]

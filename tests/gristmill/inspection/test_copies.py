@@ -11,7 +11,7 @@ from corpora import EOT, request
 from manifests import write_manifest
 from texts import documents
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.commands.verify import main
 from gristmill.config import PrepareConfig
 from gristmill.dedup.base import Dedup
@@ -29,7 +29,7 @@ def made(folder: Path, **settings: Any) -> PrepareConfig:
     write_ids(folder / "in" / "a.jsonl", texts)
     rest = {"split": {"fraction": 0.3}, "ordering": {"kind": "hashed"}, "dedup": [EXACT, MINHASH]}
     config = request(folder, sources=web(folder), **{**rest, **settings})
-    serial.prepare(config)
+    pipeline.prepare(config)
     return config
 
 
@@ -115,7 +115,7 @@ def test_earlier_data_need_not_be_there_any_more(tmp_path: Path) -> None:
     """What a data set was held against has nothing to do with copies within it."""
     write_ids(tmp_path / "old" / "in" / "a.jsonl", {"a": page(3)})
     old = request(tmp_path / "old", sources=web(tmp_path / "old"))
-    serial.prepare(old)
+    pipeline.prepare(old)
     config = made(tmp_path / "new", against=[old.destination])
     Path(old.destination).rename(tmp_path / "gone")
     assert copies.look(config.destination) == []

@@ -10,7 +10,7 @@ import pytest
 from corpora import small_corpus, write_documents
 from object_store import Bucket
 
-from gristmill import ledger, serial
+from gristmill import ledger, pipeline
 from gristmill.commands import doctor as command
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError
@@ -38,7 +38,7 @@ def made(folder: Path, work: str, output: str) -> PrepareConfig:
         write_documents(folder / "in" / f"{number}.jsonl", [*small_corpus(20)[number::2], small_corpus(1)[0]])
     settings = {"dedup": [{"kind": "exact"}], "split": {"fraction": 0.2}, "ordering": {"kind": "hashed"}}
     config = corpora.request(folder, **settings, output=output, execution={"work": work})
-    serial.prepare(config)
+    pipeline.prepare(config)
     return config
 
 
@@ -61,7 +61,7 @@ def test_what_is_well_gives_nothing(config: PrepareConfig, tmp_path: Path) -> No
         assert doctor.examine(uri, 0) == []
         assert command.main([uri, "--older", "0", "--fix"]) == 0
     write_documents(tmp_path / "in" / "2.jsonl", small_corpus(30)[20:])
-    serial.prepare(config)
+    pipeline.prepare(config)
     for uri in places_of_run:
         assert doctor.examine(uri, 0) == []
     assert verify(config.destination).problems == []
@@ -83,7 +83,7 @@ def test_a_published_file_that_is_gone_or_that_nobody_lists(config: PrepareConfi
     assert kinds(config.destination, hours=1) == found[:1]
     assert command.main([config.destination, "--older", "0", "--fix"]) == 1
     assert kinds(config.destination) == found[:1]
-    serial.prepare(config)
+    pipeline.prepare(config)
     assert kinds(config.destination) == []
 
 
@@ -103,7 +103,7 @@ def test_a_data_set_that_is_being_made(config: PrepareConfig, capsys: pytest.Cap
 def test_a_pointer_that_was_not_moved_on(config: PrepareConfig) -> None:
     stores.at(config.destination).remove("manifest.json")
     assert kinds(config.destination) == [("unfinished", "")]
-    serial.prepare(config)
+    pipeline.prepare(config)
     assert kinds(config.destination) == []
 
 

@@ -9,7 +9,7 @@ import pytest
 from copied import EXACT, MINHASH, changed, ledger, page, web, write_ids
 from corpora import published, request
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.commands.trace import main
 from gristmill.config import PrepareConfig
 from gristmill.errors import InputError
@@ -73,7 +73,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> PrepareConfig:
         max_quarantined_share=0.5,
         on_bad_file="quarantine",
     )
-    serial.prepare(config)
+    pipeline.prepare(config)
     return config
 
 
@@ -162,7 +162,7 @@ def test_a_long_document_takes_a_screen_at_most(tmp_path: Path, capsys: pytest.C
     texts["copy"] = " ".join(word if n % 60 else f"new{n}" for n, word in enumerate(texts["page"].split(" ")))
     write_ids(tmp_path / "in" / "a.jsonl", texts)
     config = request(tmp_path, sources=web(tmp_path), dedup=[MINHASH])
-    serial.prepare(config)
+    pipeline.prepare(config)
     assert only(config, "copy").fate == "duplicate_minhash"
     for name in texts:
         output = shown(config, name, capsys)
@@ -201,7 +201,7 @@ def test_a_blank_document(tmp_path: Path) -> None:
     """No rule of the configuration drops it, and still it is not there."""
     write_ids(tmp_path / "in" / "a.jsonl", {"a": "text", "b": " \u3000 "})
     config = request(tmp_path, sources=web(tmp_path))
-    serial.prepare(config)
+    pipeline.prepare(config)
     found = only(config, "b")
     assert found.fate == "blank"
     assert [step.rule for step in found.steps] == ["blank"]
@@ -225,7 +225,7 @@ def test_a_quarantined_document_without_an_id_key(tmp_path: Path) -> None:
     path.parent.mkdir()
     path.write_text('{"text": "good"}\n{"text": 5}\n')
     config = request(tmp_path, max_quarantined_share=1.0)
-    serial.prepare(config)
+    pipeline.prepare(config)
     assert only(config, "a.jsonl:1").fate == "published"
     assert only(config, "a.jsonl:2").fate == "quarantined: non_string_text"
 
@@ -234,7 +234,7 @@ def test_a_document_that_is_not_sampled(tmp_path: Path) -> None:
     texts = {f"d{number}": f"text {number}" for number in range(20)}
     write_ids(tmp_path / "in" / "a.jsonl", texts)
     config = request(tmp_path, sources=web(tmp_path, sample_rate=0.5))
-    serial.prepare(config)
+    pipeline.prepare(config)
     fates = {name: only(config, name).fate for name in texts}
     there = set(published(config))
     assert fates == {name: "published" if text in there else "not_sampled" for name, text in texts.items()}
@@ -245,7 +245,7 @@ def test_a_document_behind_a_limit(tmp_path: Path) -> None:
     for number in range(3):
         write_ids(tmp_path / "in" / f"{number}.jsonl", {f"{number}-{n}": f"text {number} {n}" for n in range(3)})
     config = request(tmp_path, sources=web(tmp_path, limit_documents=2))
-    serial.prepare(config)
+    pipeline.prepare(config)
     fates = {f"{number}-{n}": only(config, f"{number}-{n}").fate for number in range(3) for n in range(3)}
     assert [name for name, fate in fates.items() if fate == "published"] == ["0-0", "2-0"]
     assert set(fates.values()) == {"published", "not_sampled"}
@@ -274,7 +274,7 @@ def test_a_long_id_and_text_with_marks(tmp_path: Path, capsys: pytest.CaptureFix
     name, text = "x/" * 200, "[bold]text[/] [/unbalanced] " + "y" * 5000
     write_ids(tmp_path / "in" / "a.jsonl", {name: text})
     config = request(tmp_path, sources=web(tmp_path))
-    serial.prepare(config)
+    pipeline.prepare(config)
     lines = shown(config, name, capsys).splitlines()
     assert lines[0] == name
     assert lines[1] == f"of web, {tmp_path / 'in' / 'a.jsonl'}: published"
@@ -289,7 +289,7 @@ def test_every_document_of_an_id(made: PrepareConfig, tmp_path: Path) -> None:
     path.parent.mkdir()
     path.write_text("".join(json.dumps({"id": name, "text": text}) + "\n" for name, text in rows))
     config = request(tmp_path, sources=web(tmp_path), dedup=[EXACT])
-    serial.prepare(config)
+    pipeline.prepare(config)
     found = trace(config.destination, "b")
     assert [one.fate for one in found] == ["published, or duplicate_exact"] * 2
     assert found[0].notes == ["2 documents of this shard have the id, and 1 of them went"]
@@ -303,10 +303,10 @@ def test_a_copy_of_earlier_data(tmp_path: Path, capsys: pytest.CaptureFixture[st
     """The document that it repeats is in no input: its text comes from the tokens of the other data set."""
     write_ids(tmp_path / "old" / "in" / "a.jsonl", {"o": "other", "a": page(1)})
     old = request(tmp_path / "old", sources=web(tmp_path / "old"))
-    serial.prepare(old)
+    pipeline.prepare(old)
     write_ids(tmp_path / "new" / "in" / "a.jsonl", {"x": changed(page(1), 0), "y": "new"})
     config = request(tmp_path / "new", sources=web(tmp_path / "new"), dedup=[MINHASH], against=[old.destination])
-    serial.prepare(config)
+    pipeline.prepare(config)
     found = only(config, "x")
     assert (found.fate, found.kept_text) == ("duplicate_minhash", page(1))
     assert found.kept_id == f"{old.destination}/nanogpt/train.bin#1"

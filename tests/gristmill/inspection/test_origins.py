@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from corpora import request, write_documents
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.config import PrepareConfig
 from gristmill.inspection.browse import Browser
 
@@ -20,7 +20,7 @@ def made(folder: Path, texts: list[str], **settings: Any) -> PrepareConfig:
     for part in range(2):
         write_documents(folder / "in" / f"{part}.jsonl.gz", texts[part::2])
     config = request(folder, ordering={"kind": "hashed"}, **settings)
-    serial.prepare(config)
+    pipeline.prepare(config)
     return config
 
 

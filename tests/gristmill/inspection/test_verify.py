@@ -13,7 +13,7 @@ import pytest
 from corpora import EOT, request, small_corpus, write_documents
 from manifests import write_manifest
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.commands.verify import main
 from gristmill.errors import ConfigError, VerificationError
 from gristmill.inspection.verify import verify, verify_bin
@@ -32,7 +32,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("whole")
     path = write_documents(folder / "in" / "a.jsonl", [*small_corpus(40), *(f"document {n}" for n in range(2500))])
     path.write_bytes(path.read_bytes() + b"{\n")
-    serial.prepare(request(folder, ordering={"kind": "hashed"}, split={"fraction": 0.1}))
+    pipeline.prepare(request(folder, ordering={"kind": "hashed"}, split={"fraction": 0.1}))
     return folder / "out"
 
 

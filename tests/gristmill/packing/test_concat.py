@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from corpora import EOT, published, request, write_documents
 
-from gristmill import serial
+from gristmill import pipeline
 
 TEXTS = ["a", "long " * 50, "\u4e2d\u6587", " b ", "c\n"]
 
@@ -16,7 +16,7 @@ def test_nothing_stands_between_documents_but_their_end_of_text(tmp_path: Path, 
     """Padding, a lost document or a doubled end of text would shift every window after it."""
     write_documents(tmp_path / "in" / "a.jsonl", TEXTS)
     config = request(tmp_path, packing={"kind": "concat"}, formats=[{"kind": "nanogpt", "eot": side}])
-    manifest = serial.prepare(config)
+    manifest = pipeline.prepare(config)
     ids = np.fromfile(Path(config.destination) / "nanogpt" / "train.bin", "<u2")
     sizes = [len(text.encode()) for text in TEXTS]
     ends = (np.cumsum(sizes) + np.arange(len(TEXTS))).tolist()

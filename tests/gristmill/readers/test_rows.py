@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from corpora import EOT, request, write_documents
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError
 from gristmill.readers.loader import Loader
@@ -23,7 +23,7 @@ def prepared(folder: Path, **packing: Any) -> PrepareConfig:
     formats = [{"kind": "parquet_rows", "group": 8}]
     packing = {"kind": "no_truncation", "length": 63, **packing}
     config = request(folder, packing=packing, formats=formats, on_removed="tombstone", ordering={"kind": "hashed"})
-    serial.prepare(config)
+    pipeline.prepare(config)
     return config
 
 
@@ -52,7 +52,7 @@ def test_documents_of_input_that_is_gone_become_padding(tmp_path: Path) -> None:
     config = prepared(tmp_path)
     before = Rows(config.destination).read(np.arange(5)).ids
     (tmp_path / "in" / "a.jsonl").unlink()
-    serial.prepare(config)
+    pipeline.prepare(config)
     rows = Rows(config.destination)
     found = rows.read(np.arange(rows.blocks.sum()))
     ids, mask = written(config)
@@ -69,7 +69,7 @@ def test_documents_of_input_that_is_gone_become_padding(tmp_path: Path) -> None:
 def test_a_data_set_without_rows_is_refused(tmp_path: Path) -> None:
     write_documents(tmp_path / "in" / "a.jsonl", ["some text"])
     config = request(tmp_path)
-    serial.prepare(config)
+    pipeline.prepare(config)
     with pytest.raises(ConfigError, match=r"no format of rows \(parquet_rows\); there are: nanogpt"):
         Rows(config.destination)
     with pytest.raises(ConfigError, match="its ids are uint16, not uint32"):

@@ -9,7 +9,7 @@ import yaml
 from corpora import request, small_corpus, write_documents
 from manifests import manifest, source_shard, token_file
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.plugins import fact, kinds
 from gristmill.reporting.card import card, card_name, index_name, untouched
 
@@ -85,7 +85,7 @@ def test_the_code_in_a_published_card_runs(tmp_path: Path, kind: str) -> None:
     """It stood in every data set and failed with a TypeError: the first thing that a stranger tries."""
     write_documents(tmp_path / "in" / "a.jsonl", small_corpus(40))
     config = request(tmp_path, formats=[{"kind": kind}])
-    serial.prepare(config)
+    pipeline.prepare(config)
     page = (tmp_path / "out" / "README.md").read_text()
     (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     names: dict[str, Any] = {}

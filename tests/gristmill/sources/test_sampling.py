@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reading import Read
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.errors import ConfigError
 from gristmill.plugins import load
 from gristmill.sources._sampling import Allowance, sampled, shared_out
@@ -159,7 +159,7 @@ def test_a_run_accounts_for_every_document_left_out(tmp_path: Path):
     (tmp_path / "in" / "000.jsonl").open("a").write('{"text": 5}\n')
     source = {"kind": "files", "name": "web", "paths": [str(tmp_path / "in")], "sample_rate": 0.4}
     config = request(tmp_path, sources=[source], max_quarantined_share=0.1)
-    manifest = serial.prepare(config)
+    manifest = pipeline.prepare(config)
     kept = manifest.totals["documents"]
     assert 50 < kept < 110
     assert manifest.dropped == {"not_sampled": 200 - kept}

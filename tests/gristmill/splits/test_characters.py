@@ -9,7 +9,7 @@ from data import SHAKESPEARE
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.errors import ConfigError
 from gristmill.splits.base import Corpus
 from gristmill.splits.characters import Characters
@@ -56,7 +56,7 @@ def test_the_document_at_the_cut_goes_to_both_sides(
     for number, texts in enumerate(files):
         write_documents(tmp_path / "in" / f"{number}.jsonl", texts)
     config = request(tmp_path, split={"kind": "characters", "fraction": share})
-    serial.prepare(config)
+    pipeline.prepare(config)
     assert published(config) == [*train, *val]
 
 

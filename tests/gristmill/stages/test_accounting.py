@@ -14,7 +14,7 @@ from corpora import documents_of, published, reports, request, write_documents
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.config import PrepareConfig
 from gristmill.types import Manifest
 
@@ -116,7 +116,7 @@ def test_published_documents_are_those_of_a_slow_loop(
             split=split,
             max_quarantined_share=1.0,
         )
-        manifest = serial.prepare(config)
+        manifest = pipeline.prepare(config)
         found = published(config)
         assert sorted(found) == sorted(wanted)
         if ordering == "input" and split["kind"] == "none":
@@ -128,7 +128,7 @@ def test_a_document_cut_by_a_character_split_is_counted_once(tmp_path: Path) -> 
     """It stands in both files with its EOT, but is one document; counted twice, sums no longer match or a run fails."""
     write_documents(tmp_path / "in" / "a.jsonl", ["abcdefgh", "ijklmnop"])
     config = request(tmp_path, split={"kind": "characters", "fraction": 0.25})
-    manifest = serial.prepare(config)
+    manifest = pipeline.prepare(config)
     folder = tmp_path / "out" / "nanogpt"
     assert documents_of(folder / "train.bin") == ["abcdefgh", "ijkl"]
     assert documents_of(folder / "val.bin") == ["mnop"]
@@ -142,7 +142,7 @@ def test_quarantined_documents_are_counted_by_reason_and_published_beside_the_da
     path = write_documents(tmp_path / "in" / "a.jsonl", ["good"] * 7)
     path.write_bytes(path.read_bytes() + b'{"text": 1}\n{"text": "cut\n{"other": "x"}\n')
     config = request(tmp_path, max_quarantined_share=0.5)
-    manifest = serial.prepare(config)
+    manifest = pipeline.prepare(config)
     assert manifest.quarantined == {"json_syntax": 1, "missing_text": 1, "non_string_text": 1}
     check_accounts(config, manifest)
     listed = [file.path for file in manifest.attachments if "quarantine" in file.path]

@@ -1,6 +1,7 @@
 """A run whose files are taken away, or who may open no more, says in a line what is missing and what to do."""
 
 import errno
+import importlib
 import re
 import resource
 import shutil
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 from corpora import request, tree, write_documents
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, GristmillError, StorageError
 from gristmill.storage import disk
@@ -25,35 +26,35 @@ def config(tmp_path: Path) -> PrepareConfig:
     return request(tmp_path, dedup=[{"kind": "exact"}], split={"fraction": 0.2}, ordering={"kind": "hashed"})
 
 
-STEPS = ["decide", "upload", "publish"]
+STEPS = [("gristmill.phases.dedup", "decide"), ("gristmill.phases.output", "upload"), ("gristmill.pipeline", "publish")]
 
 
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize(("module", "step"), STEPS)
 @pytest.mark.parametrize("what", ["out", "work"])
 def test_an_output_or_a_work_area_that_is_moved_away_is_missed_by_name(
-    config: PrepareConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, what: str
+    config: PrepareConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, step: str, what: str
 ) -> None:
     """Somebody tidies up while a run is at work, and all that is said is FileNotFoundError."""
-    function = getattr(serial, step)
+    function = getattr(importlib.import_module(module), step)
 
-    def late(*arguments: Any) -> Any:
+    def late(*arguments: Any, **named: Any) -> Any:
         if (tmp_path / what).exists():
             shutil.move(tmp_path / what, tmp_path / "moved")
-        monkeypatch.setattr(serial, step, function)
-        return function(*arguments)
+        monkeypatch.setattr(f"{module}.{step}", function)
+        return function(*arguments, **named)
 
-    monkeypatch.setattr(serial, step, late)
+    monkeypatch.setattr(f"{module}.{step}", late)
     try:
-        serial.prepare(config)
+        pipeline.prepare(config)
     except GristmillError as error:
         said = str(error)
         assert "\n" not in said
         assert str(tmp_path / what) in said
         assert re.search("moved or removed", said), said
-    serial.prepare(config)
+    pipeline.prepare(config)
     again = tree(tmp_path / "out")
     shutil.rmtree(tmp_path / "out")
-    serial.prepare(config)
+    pipeline.prepare(config)
     assert tree(tmp_path / "out") == again
 
 
@@ -63,14 +64,15 @@ import pyarrow, numpy
 sys.path[:0] = sys.argv[3:]
 from pathlib import Path
 from corpora import request
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.commands import failing_clearly
+from gristmill.stages.ingest.plan import plan
 config = request(Path(sys.argv[1]), dedup=[{"kind": "exact"}])
-serial.plan(config)
+plan(config)
 def run():
     free = len(list(Path("/proc/self/fd").iterdir()))
     resource.setrlimit(resource.RLIMIT_NOFILE, (free + int(sys.argv[2]), 4096))
-    serial.prepare(config)
+    pipeline.prepare(config)
     return 0
 sys.exit(failing_clearly(run, debug=False))
 """

@@ -15,13 +15,17 @@ from corpora import request, tree, write_documents
 from data import GPT2
 from soak.bench import Runner
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError
+from gristmill.phases.dedup import decide_copies
+from gristmill.phases.ingest import ingest
+from gristmill.runners.in_process import IN_PROCESS
 from gristmill.stages.ingest.fetch import fetch
 from gristmill.stages.ingest.generations import Earlier
 from gristmill.stages.ingest.plan import listed
 from gristmill.storage import disk
+from gristmill.types import Plan
 
 KILLS = 4
 
@@ -58,7 +62,7 @@ def test_what_was_finished_before_a_kill_is_not_made_again(tmp_path: Path) -> No
     """Resuming that begins from the front would never end where machines are taken away every hour."""
     corpus(tmp_path)
     calm = asked(tmp_path, "calm")
-    serial.prepare(calm)
+    pipeline.prepare(calm)
     every = standing(Path(calm.execution.work))
     runner = Runner()
     sizes = set()
@@ -82,7 +86,7 @@ def test_files_of_other_rules_are_not_published_along(tmp_path: Path) -> None:
     its documents are in the train file."""
     corpus(tmp_path)
     config = asked(tmp_path, "run")
-    serial.prepare(config)
+    pipeline.prepare(config)
     output = Path(config.destination)
     unpublished(config)
     for path in [output / "nanogpt" / "train.bin", output / "report" / "summary.md"]:
@@ -90,10 +94,10 @@ def test_files_of_other_rules_are_not_published_along(tmp_path: Path) -> None:
     left = output / "documents" / "nanogpt" / "val.bin"
     (output / "nanogpt" / "val.bin").unlink()
     with pytest.raises(ConfigError, match=re.escape(str(left))):
-        serial.prepare(asked(tmp_path, "run", split={"kind": "none"}))
+        pipeline.prepare(asked(tmp_path, "run", split={"kind": "none"}))
     assert not (output / "manifest.json").exists()
     left.unlink()
-    serial.prepare(asked(tmp_path, "run", split={"kind": "none"}))
+    pipeline.prepare(asked(tmp_path, "run", split={"kind": "none"}))
 
 
 def test_a_temporary_of_a_dead_process_is_removed_from_the_output(tmp_path: Path) -> None:
@@ -106,7 +110,7 @@ def test_a_temporary_of_a_dead_process_is_removed_from_the_output(tmp_path: Path
     folder.mkdir(parents=True)
     (folder / disk.temporary("train.bin", dead.pid)).write_bytes(b"half")
     (folder / disk.temporary("other.bin")).write_bytes(b"another run's")
-    serial.prepare(config)
+    pipeline.prepare(config)
     assert [path.name for path in folder.glob(".tmp-*")] == [disk.temporary("other.bin")]
 
 
@@ -114,11 +118,13 @@ def test_a_finished_run_does_nothing_again(tmp_path: Path) -> None:
     """A rerun that does work again is a rerun that may change bytes that a training run is reading."""
     corpus(tmp_path)
     config = asked(tmp_path, "run")
-    serial.prepare(config)
+    pipeline.prepare(config)
     before, bytes_before = standing(Path(config.execution.work)), tree(Path(config.destination))
-    done = serial.ingest(listed(config).shards, Earlier(signed=[], files=[]), config)
-    assert all(report.reused for report in [*done.fetched, *done.cleaned, *done.signed, done.decided])
-    serial.prepare(config)
+    again = Plan(generation=1, shards=listed(config).shards, removed=[], first_rows=[])
+    done = ingest(again, config, IN_PROCESS)
+    decided = decide_copies(done, Earlier(signed=[], files=[]), config, IN_PROCESS).decided
+    assert all(report.reused for report in [*done.fetched, *done.cleaned, *done.signed, decided])
+    pipeline.prepare(config)
     assert standing(Path(config.execution.work)) == before
     assert tree(Path(config.destination)) == bytes_before
 
@@ -127,12 +133,12 @@ def test_another_tokenizer_redoes_only_what_depends_on_it(tmp_path: Path) -> Non
     """Cleaning a terabyte again to try another vocabulary is days lost."""
     corpus(tmp_path)
     first = asked(tmp_path, "run")
-    serial.prepare(first)
+    pipeline.prepare(first)
     work = Path(first.execution.work)
     before = standing(work)
     tokenizer = {"kind": "huggingface", "path": str(GPT2)}
     other = asked(tmp_path, "run", tokenizer=tokenizer, output=str(tmp_path / "other"))
-    serial.prepare(other)
+    pipeline.prepare(other)
     assert made_anew(before, standing(work)) == {"vocabulary": 1, "tokenize": 4, "pack": 2, "upload": 2}
 
 
@@ -147,10 +153,10 @@ def test_one_source_with_other_rules_redoes_only_that_source(tmp_path: Path) -> 
         return asked(tmp_path, "run", sources=[web, books], output=str(tmp_path / output))
 
     first = two([], "one")
-    serial.prepare(first)
+    pipeline.prepare(first)
     work = Path(first.execution.work)
     before = standing(work)
-    serial.prepare(two([{"kind": "length", "min_chars": 8}], "two"))
+    pipeline.prepare(two([{"kind": "length", "min_chars": 8}], "two"))
     made = made_anew(before, standing(work))
     assert {stage: made[stage] for stage in ("fetch", "clean", "sign", "vocabulary")} == {
         "fetch": 0,
@@ -168,15 +174,15 @@ def test_a_new_file_redoes_no_other_file(tmp_path: Path) -> None:
     config = asked(tmp_path, "run", max_quarantined_share=1.0)
     with_bad = tmp_path / "in" / "2.jsonl"
     with_bad.write_text('{"text": "good"}\n{"text": 7}\n')
-    serial.prepare(config)
+    pipeline.prepare(config)
     before = standing(Path(config.execution.work))
     write_documents(tmp_path / "in" / "0-new.jsonl", ["new in front"])
     grown = asked(tmp_path, "run", max_quarantined_share=1.0, output=str(tmp_path / "grown"))
-    serial.prepare(grown)
+    pipeline.prepare(grown)
     made = made_anew(before, standing(Path(config.execution.work)))
     assert (made["fetch"], made["clean"], made["sign"]) == (1, 1, 1)
     fresh = asked(tmp_path, "fresh", max_quarantined_share=1.0)
-    serial.prepare(fresh)
+    pipeline.prepare(fresh)
     assert tree(tmp_path / "grown") == tree(Path(fresh.destination))
 
 
@@ -184,7 +190,7 @@ def test_a_file_that_changed_is_read_again(tmp_path: Path) -> None:
     """A resume that trusts the name alone publishes yesterday's text."""
     corpus(tmp_path)
     config = asked(tmp_path, "run")
-    serial.prepare(config)
+    pipeline.prepare(config)
     write_documents(tmp_path / "in" / "2.jsonl.gz", ["corrected"])
     reused = [fetch(shard, config).reused for shard in listed(config).shards]
     assert reused == [True, True, False, True]
@@ -234,7 +240,7 @@ def check_damage(folder: Path, chosen: Callable[[Path], Iterable[Path]], damage:
     """Damage the chosen files of one output of every stage; all of them are made again, and nothing else is."""
     corpus(folder)
     config = asked(folder, "run")
-    serial.prepare(config)
+    pipeline.prepare(config)
     wanted, work = tree(Path(config.destination)), Path(config.execution.work)
     before = standing(work)
     hurt = set()
@@ -245,7 +251,7 @@ def check_damage(folder: Path, chosen: Callable[[Path], Iterable[Path]], damage:
             hurt.add(output.relative_to(work).as_posix())
     assert hurt
     unpublished(config)
-    serial.prepare(config)
+    pipeline.prepare(config)
     assert tree(Path(config.destination)) == wanted
     assert {name for name, mark in standing(work).items() if before[name] != mark} == hurt
     assert not list(work.glob("*/.tmp-*"))

@@ -6,7 +6,7 @@ import pytest
 from corpora import published, request, write_documents
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.errors import ConfigError, InputError
 from gristmill.inspection.verify import verify
 
@@ -21,7 +21,7 @@ def job(folder: Path, name: str, texts: list[str], **settings: object) -> list[s
         execution={"work": str(folder / "work")},
         **settings,
     )
-    serial.prepare(config)
+    pipeline.prepare(config)
     return published(config)
 
 
@@ -51,7 +51,7 @@ def test_what_a_run_writes_is_never_its_input(tmp_path: Path) -> None:
     write_documents(tmp_path / "in" / "a.jsonl", ["one", "two"])
     write_documents(tmp_path / "in" / "out" / "b.jsonl", ["three"])
     with pytest.raises(ConfigError, match="where this run writes"):
-        serial.prepare(request(tmp_path, output=str(tmp_path / "in" / "out")))
+        pipeline.prepare(request(tmp_path, output=str(tmp_path / "in" / "out")))
 
 
 def test_a_character_that_the_tokenizer_would_lose_stops_the_run(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_a_character_that_the_tokenizer_would_lose_stops_the_run(tmp_path: Path)
     tokenizer.save(str(tmp_path / "small.json"))
     settings = {"tokenizer": {"kind": "huggingface", "path": str(tmp_path / "small.json")}}
     write_documents(tmp_path / "in" / "a.jsonl", ["a b ab"])
-    serial.prepare(request(tmp_path, output=str(tmp_path / "known"), **settings))
+    pipeline.prepare(request(tmp_path, output=str(tmp_path / "known"), **settings))
     write_documents(tmp_path / "in" / "a.jsonl", ["a b ab \u4e2d"])
     with pytest.raises(InputError, match=r"no id for '\\u4e2d'"):
-        serial.prepare(request(tmp_path, output=str(tmp_path / "unknown"), **settings))
+        pipeline.prepare(request(tmp_path, output=str(tmp_path / "unknown"), **settings))

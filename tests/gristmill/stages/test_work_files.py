@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from corpora import request, small_corpus, tree, write_documents
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.config import PrepareConfig
 from gristmill.errors import NoSpaceError
 from gristmill.stages.ingest.plan import plan
@@ -40,7 +40,7 @@ def test_the_form_of_work_files_changes_no_published_byte(tmp_path: Path, rules:
     """A run that moves to a fuller disk must add to the data set that it began."""
     plain, small = (kept_as(tmp_path, form, cleaning=rules) for form in ("plain", "lz4"))
     for config in (plain, small):
-        serial.prepare(config)
+        pipeline.prepare(config)
     assert text_bytes(small) < 0.8 * text_bytes(plain)
     assert tree(tmp_path / "plain" / "out") == tree(tmp_path / "lz4" / "out")
 
@@ -48,7 +48,7 @@ def test_the_form_of_work_files_changes_no_published_byte(tmp_path: Path, rules:
 def test_what_is_done_stands_in_either_form(tmp_path: Path) -> None:
     """Turning it on where the disk has become short must not have everything read again."""
     config = kept_as(tmp_path, "plain")
-    serial.prepare(config)
+    pipeline.prepare(config)
     other = config.model_copy(update={"execution": config.execution.model_copy(update={"work_files": "lz4"})})
     again = other.model_copy(update={"output": str(tmp_path / "again")})
     assert done(plan(again).shards, again) == {"fetch": 1, "clean": 1, "sign": 1}

@@ -15,7 +15,7 @@ import pytest
 from corpora import request, write_documents
 from object_store import Bucket, reached, sha256
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.config import PrepareConfig
 from gristmill.errors import BusyError, ConfigError
 from gristmill.inspection.verify import verify
@@ -74,11 +74,11 @@ def test_a_second_run_with_other_input_is_refused_by_name(config: PrepareConfig,
     with claimed(plan(config), config) as claim:
         write_documents(tmp_path / "in" / "b.jsonl", ["three"])
         with pytest.raises(BusyError) as caught:
-            serial.prepare(config)
+            pipeline.prepare(config)
     assert claim.process in str(caught.value)
     assert f"configuration {claim.configuration[:8]}, input {claim.input[:8]}" in str(caught.value)
     assert re.search("let it end and run again .* or choose another --output$", str(caught.value))
-    assert serial.prepare(config).totals["documents"] == 3
+    assert pipeline.prepare(config).totals["documents"] == 3
 
 
 def test_another_data_set_is_refused_by_name(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_files_of_a_stopped_run_that_the_next_one_does_not_have_are_removed(conf
     place = stores.at(config.destination)
     for name in ("report/quarantine/shard-00007.jsonl.zst", "nanogpt/val.bin", "notes.txt", UNFINISHED):
         place.publish(name, [], msgspec.json.encode(mine()))
-    serial.prepare(config)
+    pipeline.prepare(config)
     assert verify(config.destination).problems == []
     names = place.names()
     assert "nanogpt/val.bin" not in names
@@ -173,7 +173,7 @@ def test_a_run_that_was_planned_before_another_ended_says_so(config: PrepareConf
     """Its plan names a generation that is taken: hours later its files would be in the way of the others'."""
     early = plan(config)
     write_documents(tmp_path / "in" / "b.jsonl", ["three"])
-    serial.prepare(config)
+    pipeline.prepare(config)
     with pytest.raises(BusyError, match="another run finished generation 1 meanwhile; run again"):
         claimed(early, config).__enter__()
     assert claims.found(config.destination) is None
@@ -206,7 +206,7 @@ def test_a_run_that_lost_its_lease_changes_nothing_more(leased: str) -> None:
 def test_what_a_killed_run_had_decided_is_put_by_the_next(leased: str, config: PrepareConfig) -> None:
     """A run is killed between its decision and its manifest: the next one must not replace the files under it."""
     asked = config.model_copy(update={"output": leased})
-    serial.prepare(asked)
+    pipeline.prepare(asked)
     place = stores.at(leased)
     decided = place.read("manifest.json")
     for name in ("manifest.json", "manifests/g00001.json"):
@@ -215,9 +215,9 @@ def test_what_a_killed_run_had_decided_is_put_by_the_next(leased: str, config: P
     place.publish(UNFINISHED, [], msgspec.json.encode(left))
     write_documents(Path(config.execution.work).parent / "in" / "b.jsonl", ["three"])
     with pytest.raises(BusyError, match="another run finished generation 1 meanwhile; run again"):
-        serial.prepare(asked)
+        pipeline.prepare(asked)
     assert len(read_manifest(leased).generations) == 1
-    assert serial.prepare(asked).totals["documents"] == 3
+    assert pipeline.prepare(asked).totals["documents"] == 3
     assert verify(leased).problems == []
 
 

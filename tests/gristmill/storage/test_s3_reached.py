@@ -10,7 +10,7 @@ import pytest
 from corpora import request, write_documents
 from object_store import Bucket
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.commands.prepare import show
 from gristmill.errors import ConfigError
 from gristmill.storage import s3_client
@@ -35,7 +35,7 @@ def test_verify_works_as_it_is_printed(tmp_path: Path, moto_bucket: Bucket, caps
     s3 = {"endpoint": moto_bucket.server.endpoint}
     execution = {"work": str(tmp_path / "work"), "workers": 1, "s3": s3}
     config = request(tmp_path, output=f"{moto_bucket.uri}/set", execution=execution)
-    show(serial.prepare(config), config)
+    show(pipeline.prepare(config), config)
     printed = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("verify"))
     done = on_a_shell(printed.removeprefix("verify").strip())
     assert (done.returncode, done.stderr) == (0, "")

@@ -8,7 +8,7 @@ import pytest
 from corpora import small_corpus, write_documents
 from object_store import Bucket, reached
 
-from gristmill import ledger, serial
+from gristmill import ledger, pipeline
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, StorageError
 from gristmill.inspection.verify import verify
@@ -46,13 +46,13 @@ def test_the_data_set_in_a_store_has_the_bytes_of_the_one_on_disk(tmp_path: Path
     """A lab moves its nightly job to S3 and the tokens change."""
     disk = request(tmp_path, str(tmp_path / "work"), str(tmp_path / "out"))
     store = request(tmp_path, f"{bucket.uri}/a b/work", f"{bucket.uri}/out")
-    serial.prepare(disk)
-    serial.prepare(store)
+    pipeline.prepare(disk)
+    pipeline.prepare(store)
     found = published(store.destination)
     assert found == published(disk.destination)
     assert len(found) > 5
     assert verify(store.destination).problems == []
-    again = serial.prepare(store)
+    again = pipeline.prepare(store)
     assert again == read_manifest(disk.destination)
 
 
@@ -61,11 +61,11 @@ def test_another_machine_resumes_from_the_store_alone(
 ) -> None:
     """A new machine with an empty spool must reuse what stands in the work area, and fetch only what it reads."""
     config = request(tmp_path, f"{bucket.uri}/work", f"{bucket.uri}/out")
-    serial.prepare(config)
+    pipeline.prepare(config)
     unpublish(config)
     monkeypatch.setenv(stores.SPOOL, str(tmp_path / "other machine"))
     before = {entry.name: entry.etag for entry in stores.s3.names(f"{bucket.uri}/work")}
-    serial.prepare(config)
+    pipeline.prepare(config)
     assert {entry.name: entry.etag for entry in stores.s3.names(f"{bucket.uri}/work")} == before
     assert verify(config.destination).problems == []
 
@@ -74,7 +74,7 @@ def test_another_machine_resumes_from_the_store_alone(
 def test_a_work_file_that_is_gone_or_changed_is_made_again(tmp_path: Path, bucket: Bucket, harm: str) -> None:
     """A receipt without its object, or with another one in its place, must not be trusted."""
     config = request(tmp_path, f"{bucket.uri}/work", f"{bucket.uri}/out")
-    serial.prepare(config)
+    pipeline.prepare(config)
     wanted = published(config.destination)
     (victim,) = [name for name in stores.at(config.execution.work).names("decide") if name.endswith("verdicts")]
     place = stores.at(config.execution.work)
@@ -85,7 +85,7 @@ def test_a_work_file_that_is_gone_or_changed_is_made_again(tmp_path: Path, bucke
     folder = place.where(victim.rpartition("/")[0])
     assert ledger.standing(folder) is None
     unpublish(config)
-    serial.prepare(config)
+    pipeline.prepare(config)
     assert ledger.standing(folder) is not None
     assert place.read(victim) == data
     assert published(config.destination) == wanted
@@ -94,7 +94,7 @@ def test_a_work_file_that_is_gone_or_changed_is_made_again(tmp_path: Path, bucke
 def test_a_damaged_copy_in_the_spool_is_fetched_again(tmp_path: Path, bucket: Bucket) -> None:
     """The spool is a cache: a disk that loses a bit there must not change what is published."""
     config = request(tmp_path, f"{bucket.uri}/work", f"{bucket.uri}/out")
-    serial.prepare(config)
+    pipeline.prepare(config)
     place = stores.at(config.execution.work)
     report = next(
         found for name in place.names("tokenize") if (found := ledger.present(place.where(name.rpartition("/")[0])))
@@ -111,7 +111,7 @@ def test_a_damaged_copy_in_the_spool_is_fetched_again(tmp_path: Path, bucket: Bu
 def test_a_verified_file_is_read_from_the_store_and_not_from_a_copy(tmp_path: Path, bucket: Bucket) -> None:
     """``verify`` must find what the store lost, though a good copy is at hand."""
     config = request(tmp_path, str(tmp_path / "work"), f"{bucket.uri}/out")
-    serial.prepare(config)
+    pipeline.prepare(config)
     data = bytearray(bucket.get("out/nanogpt/train.bin"))
     data[11] ^= 4
     bucket.put("out/nanogpt/train.bin", bytes(data))
@@ -178,7 +178,7 @@ def resealed(config: PrepareConfig, stage: str, **changes: str) -> tuple[str, st
 def test_objects_are_read_again_where_the_etag_is_not_trusted(tmp_path: Path, bucket: Bucket) -> None:
     """A store that loses a bit and keeps the ETag: by default its word counts, on demand the bytes do."""
     config = request(tmp_path, f"{bucket.uri}/work", f"{bucket.uri}/out")
-    serial.prepare(config)
+    pipeline.prepare(config)
     wanted, place = published(config.destination), stores.at(config.execution.work)
     folder, name = resealed(config, "clean", etag='"0"')
     assert ledger.standing(folder) is None
@@ -192,7 +192,7 @@ def test_objects_are_read_again_where_the_etag_is_not_trusted(tmp_path: Path, bu
     with reached(bucket.server.endpoint, recheck="sha256"):
         assert ledger.standing(folder) is None
         unpublish(config)
-        serial.prepare(config)
+        pipeline.prepare(config)
         assert ledger.standing(folder) is not None
     assert place.read(name) == data
     assert published(config.destination) == wanted

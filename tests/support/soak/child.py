@@ -24,7 +24,7 @@ import time
 import types
 from typing import Any
 
-from gristmill import config, serial
+from gristmill import config, pipeline
 from gristmill.storage import s3_client
 from soak import naive
 
@@ -52,7 +52,7 @@ def perform(request: dict[str, Any]) -> int:
     if request["way"] == "naive":
         naive.prepare(request["document"])
     else:
-        serial.prepare(config.parse(request["document"]))
+        pipeline.prepare(config.parse(request["document"]))
     return next(taken)
 
 

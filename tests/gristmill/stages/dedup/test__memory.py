@@ -10,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gristmill import config as configuration
-from gristmill import serial
+from gristmill.phases.dedup import drop_duplicates
+from gristmill.phases.ingest import ingest
 from gristmill.processes import pool
+from gristmill.runners.in_process import IN_PROCESS
 from gristmill.stages.dedup import _memory
 from gristmill.stages.dedup._pairs import ALL_PAIRS, pairs_within, portions
 from gristmill.stages.dedup.decide import VERDICT
 from gristmill.stages.dedup.records import mapped
-from gristmill.stages.ingest.generations import Earlier
 from gristmill.stages.ingest.plan import plan
 
 WORDS = [f"word{number}" for number in range(400)]
@@ -72,7 +73,7 @@ def test_verdicts_do_not_depend_on_the_bounds(tmp_path: Path, keep_copy: str) ->
     def verdicts(work: str, memory: str | int) -> list[tuple[int, ...]]:
         execution = {"work": str(tmp_path / work), "memory": memory}
         config = configuration.parse({**settings, "execution": execution, "output": str(tmp_path / "out")})
-        decided = serial.ingest(plan(config).shards, Earlier(signed=[], files=[]), config).decided
+        decided = drop_duplicates(ingest(plan(config), config, IN_PROCESS), config, IN_PROCESS).decided
         assert not list((tmp_path / work / "decide").glob("*/*tmp*"))
         fingerprints.append(decided.fingerprint)
         searches.append(len(list((tmp_path / work / "find").iterdir())))

@@ -16,7 +16,7 @@ from pairing import copies
 from texts import documents
 from xxhash import xxh3_64_intdigest
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.config import PrepareConfig
 from gristmill.dedup.base import Dedup
 from gristmill.inspection.copies import look
@@ -33,7 +33,7 @@ def run(folder: Path, files: dict[str, dict[str, str]], **settings: Any) -> tupl
     for name, texts in files.items():
         write_ids(folder / "in" / name, texts)
     config = request(folder, **{"sources": web(folder), "dedup": [EXACT], **settings})
-    return config, serial.prepare(config)
+    return config, pipeline.prepare(config)
 
 
 def test_the_first_in_document_order_stays_across_files(tmp_path: Path) -> None:

@@ -7,12 +7,12 @@ import pytest
 from copied import EXACT, MINHASH, changed, kept_for, ledger, page, web, write_ids
 from corpora import documents_of, published, request
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, InputError
 from gristmill.formats import base
 from gristmill.stages.dedup import recall as recalling
-from gristmill.stages.dedup.recall import earlier_files, recall, recalled_text
+from gristmill.stages.dedup.recall import decode_published, earlier_files, recalled_text
 from gristmill.stages.ingest._arrow import batches
 from gristmill.types import Manifest
 
@@ -22,7 +22,7 @@ ODD = ["", "\n", "\u4e2d\u6587 caf\u00e9\n", "<|endoftext|>", "x" * 5000]
 def run(folder: Path, texts: dict[str, str], **settings: Any) -> tuple[PrepareConfig, Manifest]:
     write_ids(folder / "in" / "a.jsonl", texts)
     config = request(folder, **{"sources": web(folder), "dedup": [EXACT, MINHASH], **settings})
-    return config, serial.prepare(config)
+    return config, pipeline.prepare(config)
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +106,7 @@ def test_every_document_comes_back_as_it_was(
     config = request(tmp_path, against=[old.destination])
     found, names = [], []
     for number, (output, path) in enumerate(earlier_files(config)):
-        for batch in batches(recall(output, path, number, config).artifacts["documents"]):
+        for batch in batches(decode_published(output, path, number, config).artifacts["documents"]):
             found += batch.column("text").to_pylist()
             names += batch.column("id").to_pylist()
     assert found == published(old)

@@ -9,7 +9,7 @@ import pytest
 from copied import EXACT, MINHASH, ledger, page, web, write_ids
 from corpora import published, request
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.config import PrepareConfig
 from gristmill.types import Manifest
 
@@ -24,7 +24,7 @@ def run(
     for number, texts in enumerate(files):
         write_ids(folder / "in" / f"{number}.jsonl", texts)
     config = request(folder, **{"sources": web(folder), "dedup": list(kinds), **rest})
-    return config, serial.prepare(config)
+    return config, pipeline.prepare(config)
 
 
 def named(config: PrepareConfig) -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ import pytest
 from corpora import cut_short, published, request, write_documents
 from data import HARD, wide_vocabulary
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.commands import failing_clearly
 from gristmill.config import PrepareConfig
 from gristmill.errors import GristmillError
@@ -20,7 +20,7 @@ def refused(config: PrepareConfig, capsys: pytest.CaptureFixture[str], *parts: s
     """The one line of a run that must stop with status 2 and leave the output untouched."""
 
     def run() -> int:
-        serial.prepare(config)
+        pipeline.prepare(config)
         return 0
 
     status = failing_clearly(run, debug=False)
@@ -67,7 +67,7 @@ def test_a_damaged_file_can_be_left_out_and_the_manifest_says_so(
     bad = three_files(tmp_path)
     damage(bad)
     config = request(tmp_path, on_bad_file="quarantine")
-    manifest = serial.prepare(config)
+    manifest = pipeline.prepare(config)
     assert published(config) == [f"{name} {text}" for name in ("a", "c") for text in GOOD]
     errors = {shard.uri: shard.error for shard in manifest.source_shards}
     assert [uri for uri, error in errors.items() if error] == [str(bad)]
@@ -122,7 +122,7 @@ def test_too_many_bad_documents_stop_the_run(tmp_path: Path, capsys: pytest.Capt
     path = write_documents(tmp_path / "in" / "a.jsonl", GOOD[:90])
     path.write_bytes(path.read_bytes() + b'{"text": null}\n' * 10)
     refused(request(tmp_path), capsys, "10 of 100", "null_text 10", "max_quarantined_share", "0.01")
-    assert serial.prepare(request(tmp_path, max_quarantined_share=0.1)).quarantined == {"null_text": 10}
+    assert pipeline.prepare(request(tmp_path, max_quarantined_share=0.1)).quarantined == {"null_text": 10}
 
 
 def test_a_bad_document_can_be_made_to_stop_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

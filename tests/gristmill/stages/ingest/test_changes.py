@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from corpora import documents_of, request, write_documents
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, OtherRules
 from gristmill.manifest import read_manifest
@@ -21,7 +21,7 @@ def asked(folder: Path, **settings: Any) -> PrepareConfig:
 def first_day(folder: Path, **settings: Any) -> PrepareConfig:
     config = asked(folder, **settings)
     write_documents(folder / "in" / "log.jsonl", TEXTS)
-    serial.prepare(config)
+    pipeline.prepare(config)
     return config
 
 
@@ -36,13 +36,13 @@ def test_a_renamed_file_is_not_new(tmp_path: Path, dedup: list[Any], on_removed:
     """Its documents stood in the data set twice, or were listed as gone while its copies were dropped."""
     config = first_day(tmp_path, dedup=dedup, on_removed=on_removed)
     (tmp_path / "in" / "log.jsonl").rename(tmp_path / "in" / "log-1.jsonl")
-    manifest = serial.prepare(config)
+    manifest = pipeline.prepare(config)
     assert len(manifest.generations) == 1
     write_documents(tmp_path / "in" / "log.jsonl", ["a new day"])
-    manifest = serial.prepare(config)
+    manifest = pipeline.prepare(config)
     assert published(config) == [*TEXTS, "a new day"]
     assert manifest.generations[-1].removed == []
-    assert serial.prepare(config) == manifest
+    assert pipeline.prepare(config) == manifest
 
 
 def appended(folder: Path) -> None:
@@ -54,13 +54,13 @@ def test_without_dedup_a_longer_file_is_never_published_twice(tmp_path: Path) ->
     config = first_day(tmp_path)
     appended(tmp_path / "in")
     with pytest.raises(ConfigError, match=r"published.*no kind in dedup compares documents.*file of its own"):
-        serial.prepare(config)
+        pipeline.prepare(config)
     assert published(config) == TEXTS
     for path in (tmp_path / "in").iterdir():
         path.unlink()
     write_documents(tmp_path / "in" / "log.jsonl", TEXTS)
     write_documents(tmp_path / "in" / "new.jsonl", ["one more"])
-    serial.prepare(config)
+    pipeline.prepare(config)
     assert published(config) == [*TEXTS, "one more"]
 
 
@@ -69,7 +69,7 @@ def test_a_changed_file_is_not_listed_as_gone_while_dedup_drops_its_copies(tmp_p
     config = first_day(tmp_path, dedup=[{"kind": "exact"}], on_removed="tombstone")
     appended(tmp_path / "in")
     with pytest.raises(ConfigError, match="would mark its old documents as gone"):
-        serial.prepare(config)
+        pipeline.prepare(config)
 
 
 RULES = [{"kind": "length", "min_chars": 3}]
@@ -93,7 +93,7 @@ def test_a_refusal_names_key_old_and_new_value(tmp_path: Path, changed: dict[str
     rest: dict[str, Any] = {"cleaning": RULES, "ordering": {"kind": "nanogpt", "seed": 2357}}
     first_day(tmp_path, **rest)
     with pytest.raises(OtherRules) as refused:
-        serial.prepare(asked(tmp_path, **{**rest, **changed}))
+        pipeline.prepare(asked(tmp_path, **{**rest, **changed}))
     assert told in str(refused.value)
     assert "sources" not in str(refused.value)
 
@@ -107,7 +107,7 @@ def test_a_refusal_names_keys_of_a_source(tmp_path: Path) -> None:
         ({"cleaning": RULES}, "sources.web.cleaning: [] -> [length]"),
     ):
         with pytest.raises(OtherRules) as refused:
-            serial.prepare(asked(tmp_path, sources=[source | own]))
+            pipeline.prepare(asked(tmp_path, sources=[source | own]))
         assert told in str(refused.value)
 
 
@@ -119,4 +119,4 @@ def test_a_refusal_says_when_a_file_has_other_content(tmp_path: Path) -> None:
     first_day(tmp_path, **rules)
     write_documents(evaluation, [words, words])
     with pytest.raises(OtherRules, match="dedup: the same settings, with other files or another version"):
-        serial.prepare(asked(tmp_path, **rules))
+        pipeline.prepare(asked(tmp_path, **rules))

@@ -14,7 +14,7 @@ import pytest
 from corpora import published, request, tree, write_documents
 from pieces import cut_small
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.config import PrepareConfig
 from gristmill.errors import InputError
 from gristmill.processes import progress
@@ -108,7 +108,7 @@ def test_a_small_file_is_one_output(tmp_path: Path) -> None:
 def test_killed_anywhere_the_pieces_that_stand_are_kept(tmp_path: Path) -> None:
     """A file of a day's reading is read again from its start, but what was made of its pieces is not made again."""
     calm = one_file(tmp_path, "calm")
-    serial.prepare(calm)
+    pipeline.prepare(calm)
     broken = [one_file(tmp_path, f"killed-{number}") for number in range(4)]
     kills = [[[2 + 3 * number, 0.0], [6 + 4 * number, 0.001]] for number in range(len(broken))]
     runs = [
@@ -122,7 +122,7 @@ def test_killed_anywhere_the_pieces_that_stand_are_kept(tmp_path: Path) -> None:
     for config in broken:
         before = {path: path.stat().st_mtime_ns for path in stage_folders(config, "piece")}
         within += bool(before) and not stage_folders(config, "fetch")
-        serial.prepare(config)
+        pipeline.prepare(config)
         assert tree(Path(config.destination)) == tree(Path(calm.destination))
         assert {path: path.stat().st_mtime_ns for path in before} == before
         assert len(stage_folders(config, "piece")) == len(stage_folders(calm, "piece"))
@@ -135,7 +135,7 @@ def test_a_file_damaged_at_its_end_is_left_out_with_all_its_pieces(tmp_path: Pat
     bad = tmp_path / "in" / "all.jsonl.gz"
     bad.write_bytes(bad.read_bytes()[:-9])
     write_documents(tmp_path / "in" / "good.jsonl", ["the only one"])
-    manifest = serial.prepare(config)
+    manifest = pipeline.prepare(config)
     assert len(stage_folders(config, "piece")) > 10
     assert [shard.uri for shard in manifest.source_shards if shard.error] == [str(bad)]
     assert published(config) == ["the only one"]

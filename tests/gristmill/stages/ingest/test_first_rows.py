@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from gristmill import config, serial
+from gristmill import config, pipeline
 from gristmill.errors import InputError
 from gristmill.manifest import read_manifest
 from gristmill.reporting.health import warnings
@@ -60,7 +60,7 @@ def test_a_wrong_text_key_is_refused_before_anything_runs(tmp_path: Path, kind: 
     with pytest.raises(InputError, match=rf"z\.{kind}: no (column|row has the key) 'text'.*: '?body'?, '?id"):
         plan(request(tmp_path))
     with pytest.raises(InputError, match=r"'text' \(text_key\)"):
-        serial.prepare(request(tmp_path))
+        pipeline.prepare(request(tmp_path))
     assert not (tmp_path / "work" / "fetch").exists()
     (found,) = [first for first in looked(tmp_path, on_bad_file="quarantine") if str(path) == first.uri]
     assert "no " in found.remarks[0]
@@ -132,7 +132,7 @@ def test_a_separator_that_never_occurs_is_a_warning_with_a_look_at_the_file(
     (remark,) = looked(tmp_path, separator=separator)[0].remarks
     assert f"a.txt: the separator {separator!r} does not occur, so that each file is one document" in remark
     assert said in remark
-    serial.prepare(request(tmp_path, separator=separator))
+    pipeline.prepare(request(tmp_path, separator=separator))
     (warning,) = [line for line in warnings(read_manifest(tmp_path / "out")) if "separator" in line]
     assert warning.startswith(f"web: the separator {separator!r} does not occur")
     report = tmp_path / "out" / "report"
@@ -145,5 +145,5 @@ def test_a_separator_that_divides_one_of_many_files_is_no_warning(tmp_path: Path
     (tmp_path / "in" / "a.txt").write_text("one")
     (tmp_path / "in" / "b.txt").write_text("two\r\n\r\nthree")
     assert looked(tmp_path, separator="\n\n")[0].remarks == []
-    serial.prepare(request(tmp_path, separator="\n\n"))
+    pipeline.prepare(request(tmp_path, separator="\n\n"))
     assert not [line for line in warnings(read_manifest(tmp_path / "out")) if "separator" in line]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from corpora import documents_of, request, tree, write_documents
 
-from gristmill import ledger, serial
+from gristmill import ledger, pipeline
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, VerificationError
 from gristmill.inspection import against
@@ -68,7 +68,7 @@ def three_nights(folder: Path) -> PrepareConfig:
     config = asked(folder)
     for number in range(NIGHTS):
         arrive(folder, number)
-        serial.prepare(config)
+        pipeline.prepare(config)
     return config
 
 
@@ -76,7 +76,7 @@ def test_three_nights_keep_what_one_run_over_all_of_them_keeps(tmp_path: Path) -
     """A data set that was grown must be the one that would have been made at once, document for document."""
     config = three_nights(tmp_path)
     at_once = asked(tmp_path, "at once")
-    serial.prepare(at_once)
+    pipeline.prepare(at_once)
     assert kept(config) == kept(at_once)
     dropped = read_manifest(config.destination).dropped
     assert dropped == read_manifest(at_once.destination).dropped
@@ -92,7 +92,7 @@ def test_a_night_does_only_what_arrived(tmp_path: Path) -> None:
     counts = []
     for number in range(NIGHTS):
         arrive(tmp_path, number)
-        serial.prepare(config)
+        pipeline.prepare(config)
         counts.append(runs_of(config))
     per_night = [counts[0], counts[1] - counts[0], counts[2] - counts[1]]
     for stage in ("fetch", "clean", "sign", "tokenize"):
@@ -105,7 +105,7 @@ def test_published_files_and_their_validation_documents_never_change(tmp_path: P
     before: dict[str, str] = {}
     for number in range(NIGHTS):
         arrive(tmp_path, number)
-        serial.prepare(config)
+        pipeline.prepare(config)
         now = tree(Path(config.destination))
         assert {name: now[name] for name in before} == before
         before = {name: digest for name, digest in now.items() if name not in ("manifest.json", "README.md")}
@@ -123,7 +123,7 @@ def test_a_night_without_arrivals_changes_nothing(tmp_path: Path) -> None:
     for path in (tmp_path / "in").iterdir():
         path.touch()
     assert plan(config).shards == []
-    serial.prepare(config)
+    pipeline.prepare(config)
     assert tree(Path(config.destination)) == before
     assert runs_of(config) == done
 
@@ -132,10 +132,10 @@ def test_the_work_area_may_be_lost_between_nights(tmp_path: Path) -> None:
     """A container without a lasting disk: what is published stands for what was read, and nothing is read again."""
     config = asked(tmp_path)
     arrive(tmp_path, 0)
-    serial.prepare(config)
+    pipeline.prepare(config)
     shutil.rmtree(config.execution.work)
     arrive(tmp_path, 1)
-    serial.prepare(config)
+    pipeline.prepare(config)
     assert runs_of(config)["fetch"] == 2
     assert max(kept(config).values()) == 1
     assert verify(config.destination).problems == []
@@ -147,9 +147,9 @@ def test_a_night_of_copies_alone_adds_no_file(tmp_path: Path) -> None:
     """An empty shard makes some loaders fail."""
     config = asked(tmp_path)
     arrive(tmp_path, 0)
-    serial.prepare(config)
+    pipeline.prepare(config)
     write_documents(tmp_path / "in" / "again.jsonl", night(0))
-    manifest = serial.prepare(config)
+    manifest = pipeline.prepare(config)
     assert [file.generation for file in manifest.files] == [1] * len(manifest.files)
     assert manifest.generations[-1].documents == 0
     assert manifest.dropped["duplicate_exact"] == len(night(0))
@@ -169,10 +169,10 @@ def test_a_night_of_copies_alone_adds_no_file(tmp_path: Path) -> None:
 def test_other_rules_are_refused_by_name(tmp_path: Path, settings: dict[str, Any], said: str) -> None:
     """Half a data set by one rule and half by another is no data set."""
     arrive(tmp_path, 0)
-    serial.prepare(asked(tmp_path))
+    pipeline.prepare(asked(tmp_path))
     arrive(tmp_path, 1)
     with pytest.raises(ConfigError, match="--rebuild") as caught:
-        serial.prepare(asked(tmp_path, **settings))
+        pipeline.prepare(asked(tmp_path, **settings))
     assert said in str(caught.value)
 
 
@@ -182,7 +182,7 @@ def test_another_tokenizer_under_the_same_path_is_refused(tmp_path: Path) -> Non
 
     arrive(tmp_path, 0)
     config = asked(tmp_path)
-    serial.prepare(config)
+    pipeline.prepare(config)
     path = tmp_path / "tokenizer.json"
     path.write_text(path.read_text().replace('"version": "1.0"', '"version":  "1.0"').replace("{", "{ ", 1))
     changed = json.loads(path.read_text())
@@ -197,12 +197,12 @@ def test_a_removed_input_file_is_told_and_kept_or_marked(tmp_path: Path, on_remo
     """A request to delete reaches us as a file that is gone: its documents must be found in what is published."""
     config = asked(tmp_path, on_removed=on_removed)
     arrive(tmp_path, 0)
-    serial.prepare(config)
+    pipeline.prepare(config)
     gone = tmp_path / "in" / "night-0-a.jsonl.gz"
     texts = set(night(0)[::2])
     gone.unlink()
     assert plan(config).removed == [0]
-    manifest = serial.prepare(config)
+    manifest = pipeline.prepare(config)
     if on_removed == "keep":
         assert len(manifest.generations) == 1
         return
@@ -221,16 +221,16 @@ def test_a_removed_input_file_is_told_and_kept_or_marked(tmp_path: Path, on_remo
     assert not texts & set(rest)
     assert len(marked) + len(rest) == manifest.totals["documents"]
     assert verify(config.destination).problems == []
-    assert serial.prepare(config) == manifest
+    assert pipeline.prepare(config) == manifest
 
 
 def test_a_changed_file_adds_what_is_new_in_it(tmp_path: Path) -> None:
     """A file that grew over night: its old documents are known, the new ones come in."""
     config = asked(tmp_path)
     write_documents(tmp_path / "in" / "log.jsonl", night(0))
-    serial.prepare(config)
+    pipeline.prepare(config)
     write_documents(tmp_path / "in" / "log.jsonl", [*night(0), "a line that was not there before tonight"])
-    manifest = serial.prepare(config)
+    manifest = pipeline.prepare(config)
     assert manifest.generations[-1].documents == 1
     assert manifest.generations[-1].removed == [0]
 
@@ -240,7 +240,7 @@ def test_a_lost_published_file_is_made_again(tmp_path: Path) -> None:
     config = three_nights(tmp_path)
     whole = tree(Path(config.destination))
     (Path(config.destination) / "nanogpt" / "train-g00002.bin").unlink()
-    serial.prepare(config)
+    pipeline.prepare(config)
     assert tree(Path(config.destination)) == whole
 
 
@@ -248,15 +248,15 @@ def test_files_of_a_run_that_was_stopped_give_way_to_those_of_the_next_night(tmp
     """A run dies before its manifest, input arrives, and every later night would find its files in the way."""
     config = asked(tmp_path)
     arrive(tmp_path, 0)
-    serial.prepare(config)
+    pipeline.prepare(config)
     output = Path(config.destination)
     for name in ("manifest.json", "manifests/g00001.json"):
         (output / name).unlink()
     (output / "unfinished.json").write_text('{"dataset":"test"}')
     arrive(tmp_path, 1)
-    serial.prepare(config)
+    pipeline.prepare(config)
     fresh = asked(tmp_path, "fresh")
-    serial.prepare(fresh)
+    pipeline.prepare(fresh)
     assert tree(output) == tree(Path(fresh.destination))
 
 
@@ -265,17 +265,17 @@ def test_a_kill_between_manifest_and_pointer_is_mended(tmp_path: Path) -> None:
     and would lie in the data set for good."""
     config = asked(tmp_path)
     arrive(tmp_path, 0)
-    serial.prepare(config)
+    pipeline.prepare(config)
     old = (Path(config.destination) / "manifest.json").read_bytes()
     arrive(tmp_path, 1)
-    serial.prepare(config)
+    pipeline.prepare(config)
     whole = tree(Path(config.destination))
     (Path(config.destination) / "manifest.json").write_bytes(old)
     ended = subprocess.Popen(["true"])
     ended.wait()
     half = Path(config.destination) / disk.temporary("manifest.json", ended.pid)
     half.write_bytes(old[:100])
-    serial.prepare(config)
+    pipeline.prepare(config)
     assert not half.exists()
     assert tree(Path(config.destination)) == whole
 
@@ -291,7 +291,7 @@ def test_the_manifest_of_a_generation_says_what_it_added_and_no_more(tmp_path: P
     assert [generation.number for generation in added.generations] == [3]
     whole = (output / "manifest.json").read_bytes()
     (output / "manifest.json").unlink()
-    serial.prepare(config)
+    pipeline.prepare(config)
     assert (output / "manifest.json").read_bytes() == whole
     assert verify(config.destination).problems == []
 
@@ -304,7 +304,7 @@ def test_a_lost_further_file_is_made_again(tmp_path: Path, name: str) -> None:
     config = three_nights(tmp_path)
     whole = tree(Path(config.destination))
     (Path(config.destination) / name).unlink()
-    serial.prepare(config)
+    pipeline.prepare(config)
     assert tree(Path(config.destination)) == whole
 
 
@@ -314,9 +314,9 @@ def test_a_published_file_of_another_size_stops_a_rerun(tmp_path: Path) -> None:
     path = Path(config.destination) / "nanogpt" / "train-g00002.bin"
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(VerificationError, match=r"train-g00002\.bin has 100 bytes; the manifest lists it with [\d,]+;"):
-        serial.prepare(config)
+        pipeline.prepare(config)
     path.unlink()
-    serial.prepare(config)
+    pipeline.prepare(config)
     assert verify(config.destination).problems == []
 
 
@@ -344,9 +344,9 @@ def test_manifests_of_another_data_set_are_told_from_its_own(tmp_path: Path) -> 
     """Two outputs were copied into one folder, one over the other."""
     config, other = asked(tmp_path), asked(tmp_path, "other")
     arrive(tmp_path, 0)
-    serial.prepare(other)
+    pipeline.prepare(other)
     arrive(tmp_path, 1)
-    serial.prepare(config)
+    pipeline.prepare(config)
     shutil.copy(Path(other.destination) / "manifests" / "g00001.json", Path(config.destination) / "manifests")
     with pytest.raises(VerificationError, match=r"g00001\.json is not of the data set that .*manifest\.json speaks of"):
-        serial.prepare(config)
+        pipeline.prepare(config)

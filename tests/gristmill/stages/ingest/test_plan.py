@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from corpora import write_documents
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.commands.prepare import check
 from gristmill.config import PrepareConfig, parse
 from gristmill.errors import ConfigError, InputError
@@ -41,7 +41,7 @@ def corpus(tmp_path: Path) -> Path:
 
 def test_files_passed_over_are_in_manifest_and_reports(corpus: Path) -> None:
     """Half a corpus in another format was left out, and nothing that the run left behind said so."""
-    manifest = serial.prepare(request(corpus))
+    manifest = pipeline.prepare(request(corpus))
     assert [(row.source, row.reason, row.suffix, row.files, row.examples) for row in manifest.passed_over] == [
         ("web", "success marker", "", 1, ["_SUCCESS"]),
         ("web", "unknown suffix", ".csv", 1, ["b.csv"]),
@@ -52,16 +52,16 @@ def test_files_passed_over_are_in_manifest_and_reports(corpus: Path) -> None:
         assert "b.csv" in text
     write_documents(corpus / "in" / "c.jsonl", ["three"])
     (corpus / "in" / "b.csv").unlink()
-    later = serial.prepare(request(corpus))
+    later = pipeline.prepare(request(corpus))
     assert [row.reason for row in later.passed_over] == ["success marker"], "each generation says what it saw"
     assert read_manifest(corpus / "out") == later
 
 
 def test_files_passed_over_stop_a_run_that_asks_for_it(corpus: Path) -> None:
     with pytest.raises(InputError, match=r"web: 2 files passed over: .*\.csv 1.*b\.csv; .* on_skipped: report"):
-        serial.prepare(request(corpus, on_skipped="fail"))
+        pipeline.prepare(request(corpus, on_skipped="fail"))
     assert not (corpus / "out").exists()
-    serial.prepare(request(corpus, "in/*.jsonl", on_skipped="fail"))
+    pipeline.prepare(request(corpus, "in/*.jsonl", on_skipped="fail"))
     assert plan(request(corpus, "in/*.jsonl")).shards == [], "whether a run is strict redoes nothing"
 
 
@@ -87,14 +87,14 @@ def test_a_link_that_leads_nowhere_follows_on_bad_file(corpus: Path) -> None:
     (corpus / "in" / "broken.jsonl").symlink_to("gone")
     with pytest.raises(InputError, match=r"broken\.jsonl: a link that leads nowhere; .*on_bad_file: quarantine"):
         plan(request(corpus))
-    manifest = serial.prepare(request(corpus, on_bad_file="quarantine"))
+    manifest = pipeline.prepare(request(corpus, on_bad_file="quarantine"))
     assert {row.uri: row.error for row in manifest.source_shards} == {
         f"{corpus}/in/a.jsonl": "",
         f"{corpus}/in/broken.jsonl": f"{corpus}/in/broken.jsonl: a link that leads nowhere; repair or remove it",
     }
     write_documents(corpus / "in" / "gone", ["found again"])
     config = request(corpus, on_bad_file="quarantine")
-    assert serial.prepare(config).totals["documents"] == 3, "once repaired, it is new input"
+    assert pipeline.prepare(config).totals["documents"] == 3, "once repaired, it is new input"
 
 
 def test_links_that_are_followed_are_listed(corpus: Path) -> None:
@@ -103,7 +103,7 @@ def test_links_that_are_followed_are_listed(corpus: Path) -> None:
     (corpus / "in" / "link").symlink_to("../elsewhere")
     with pytest.raises(InputError, match=r"in/link/: a link that leads out of its input folder"):
         plan(request(corpus))
-    manifest = serial.prepare(request(corpus, links="follow"))
+    manifest = pipeline.prepare(request(corpus, links="follow"))
     assert manifest.totals["documents"] == 3
     assert [row.link for row in manifest.source_shards] == ["", f"{corpus}/elsewhere/x.jsonl"]
     assert f"{corpus}/elsewhere/x.jsonl" in (corpus / "out/report/index.html").read_text()
@@ -121,7 +121,7 @@ def test_what_a_run_writes_must_not_lie_in_its_input(corpus: Path, key: str, pat
     inside = str(corpus / "in" / "made")
     changed = {"output": inside} if key == "output" else {"execution": {"work": inside}}
     with pytest.raises(ConfigError, match=r"in/made, where this run writes, lies in the input of source web"):
-        serial.prepare(request(corpus, path, **changed))
+        pipeline.prepare(request(corpus, path, **changed))
     assert not Path(inside).exists()
 
 
@@ -133,5 +133,5 @@ def test_input_must_not_lie_in_what_a_run_writes(corpus: Path) -> None:
 def test_a_glob_that_cannot_reach_the_output_may_lie_above_it(corpus: Path) -> None:
     """``paths: ["*.jsonl"]`` with ``out`` in the same folder is what people write first."""
     config = request(corpus, "in/*.jsonl", output=str(corpus / "in/out"), execution={"work": str(corpus / "in/work")})
-    serial.prepare(config)
+    pipeline.prepare(config)
     assert plan(config).shards == []

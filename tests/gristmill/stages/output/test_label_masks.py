@@ -9,7 +9,7 @@ import pytest
 from corpora import reports, request, tree, write_documents
 from manifests import write_manifest
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.config import PrepareConfig
 from gristmill.inspection.verify import verify
 from gristmill.manifest import read_manifest
@@ -36,7 +36,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> PrepareConfig:
     config = configured(folder, "out", "repetition")
     for generation, name in enumerate(("a", "b"), 1):
         write_documents(folder / "in" / f"{name}.jsonl", [f"{generation} {text}" for text in TEXTS])
-        serial.prepare(config)
+        pipeline.prepare(config)
     return config
 
 
@@ -117,9 +117,9 @@ def test_another_choice_of_masks_tokenizes_nothing_again(tmp_path: Path) -> None
     """Marks change; the ids they mark do not."""
     config = configured(tmp_path, "first", "none")
     write_documents(tmp_path / "in" / "a.jsonl", TEXTS)
-    serial.prepare(config)
+    pipeline.prepare(config)
     before = {report.fingerprint for report in reports(config) if report.stage != "upload"}
-    serial.prepare(configured(tmp_path, "second", "repetition"))
+    pipeline.prepare(configured(tmp_path, "second", "repetition"))
     assert {report.fingerprint for report in reports(config) if report.stage != "upload"} == before
     first, second = tree(tmp_path / "first" / "olmo"), tree(tmp_path / "second" / "olmo")
     assert {name: second[name] for name in first if name.endswith(".npy")} == {

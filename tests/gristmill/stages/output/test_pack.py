@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from corpora import request, small_corpus, tree, write_documents
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.stages.output import pack
 
 FORMATS = [{"kind": "nanogpt"}, {"kind": "llmc", "shard_tokens": 30_000}]
@@ -21,7 +21,7 @@ def test_long_documents_are_written_in_parts(tmp_path: Path, monkeypatch: pytest
         monkeypatch.setattr(pack, "WRITE_IDS", most)
         write_documents(tmp_path / name / "in" / "a.jsonl", texts)
         config = request(tmp_path / name, formats=FORMATS)
-        serial.prepare(config)
+        pipeline.prepare(config)
         files = tree(tmp_path / name / "out")
         found.append({path: digest for path, digest in files.items() if path.endswith(".bin")})
     assert found[0] == found[1]

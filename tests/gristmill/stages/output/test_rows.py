@@ -8,7 +8,7 @@ import pytest
 from corpora import EOT, documents_of, request, write_documents
 from plain_packing import best_fit_rows
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, InputError
 from gristmill.inspection.verify import verify
@@ -23,7 +23,7 @@ def prepared(folder: Path, texts: list[str] = TEXTS, **packing: Any) -> PrepareC
     write_documents(folder / "in" / "b.jsonl", texts[len(texts) // 2 :])
     formats = [{"kind": "parquet_rows", "group": 16}]
     config = request(folder, packing={"length": 63, **packing}, formats=formats, on_removed="tombstone")
-    serial.prepare(config)
+    pipeline.prepare(config)
     return config
 
 
@@ -34,7 +34,7 @@ def groups(config: PrepareConfig) -> list[RowGroup]:
 def stream(folder: Path) -> list[list[int]]:
     """The documents' ids in order, from nanoGPT's file of the same input, start of text before each."""
     config = request(folder, output=str(folder / "plain"))
-    serial.prepare(config)
+    pipeline.prepare(config)
     ids = np.fromfile(folder / "plain" / "nanogpt" / "train.bin", "<u2")
     return [[EOT, *part[:-1].tolist()] for part in np.split(ids, np.flatnonzero(ids == EOT) + 1)[:-1]]
 
@@ -75,7 +75,7 @@ def test_a_later_generation_is_packed_by_itself(tmp_path: Path) -> None:
     before = (Path(config.destination) / "parquet_rows" / "train-00000.parquet").read_bytes()
     (tmp_path / "in" / "a.jsonl").unlink()
     write_documents(tmp_path / "in" / "c.jsonl", ["new " * 9])
-    manifest = serial.prepare(config)
+    manifest = pipeline.prepare(config)
     names = ["train-00000.parquet", "train-00000-g00002.parquet"]
     assert [file.path for file in manifest.files] == [f"parquet_rows/{name}" for name in names]
     assert (Path(config.destination) / "parquet_rows" / "train-00000.parquet").read_bytes() == before
@@ -103,5 +103,5 @@ def test_the_texts_are_really_there(tmp_path: Path) -> None:
     """Guards the tests above against an empty reference."""
     write_documents(tmp_path / "in" / "a.jsonl", TEXTS)
     config = request(tmp_path)
-    serial.prepare(config)
+    pipeline.prepare(config)
     assert documents_of(Path(config.destination) / "nanogpt" / "train.bin") == TEXTS

@@ -11,7 +11,7 @@ from corpora import EOT, documents_of, reports, request, tree, write_documents
 from fault_proxy import FaultProxy
 from object_store import Bucket, reached
 
-from gristmill import ledger, serial
+from gristmill import ledger, pipeline
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, VerificationError
 from gristmill.storage import disk
@@ -22,7 +22,7 @@ def config(tmp_path: Path) -> PrepareConfig:
     """A data set that was made once, its output removed again: stages up to pack stand."""
     write_documents(tmp_path / "in" / "a.jsonl", [f"document {number}" for number in range(50)])
     asked = request(tmp_path)
-    serial.prepare(asked)
+    pipeline.prepare(asked)
     shutil.rmtree(asked.destination)
     return asked
 
@@ -45,7 +45,7 @@ def test_an_end_of_text_too_few_or_too_many_fails_the_run(config: PrepareConfig,
     ids.tofile(packed)
     reseal(packed)
     with pytest.raises(VerificationError, match=r"train\.bin: counted .*'EOS': (49|51).*the reports say .*'EOS': 50"):
-        serial.prepare(config)
+        pipeline.prepare(config)
     assert not (Path(config.destination) / "manifest.json").exists()
 
 
@@ -55,17 +55,17 @@ def test_a_file_of_another_origin_is_left_alone(config: PrepareConfig) -> None:
     target.parent.mkdir(parents=True)
     target.write_bytes(b"theirs")
     with pytest.raises(ConfigError, match=r"train\.bin belongs to no finished data set; .*choose another --output"):
-        serial.prepare(config)
+        pipeline.prepare(config)
     assert target.read_bytes() == b"theirs"
     assert sorted(path.name for path in Path(config.destination).rglob("*")) == ["nanogpt", "train.bin"]
 
 
 def test_an_output_that_was_removed_is_made_again(config: PrepareConfig) -> None:
     """A receipt in the work area must not stand for a file that is gone."""
-    manifest = serial.prepare(config)
+    manifest = pipeline.prepare(config)
     before = tree(Path(config.destination))
     (Path(config.destination) / "nanogpt" / "train.bin").unlink()
-    assert serial.prepare(config) == manifest
+    assert pipeline.prepare(config) == manifest
     assert tree(Path(config.destination)) == before
 
 
@@ -73,7 +73,7 @@ def test_addresses_of_local_files_are_paths(tmp_path: Path) -> None:
     """``file:///data/out`` taken for a relative path ends up below the current folder."""
     write_documents(tmp_path / "in" / "a.jsonl", ["one", "two"])
     work = {"work": f"file://{tmp_path}/elsewhere/work"}
-    serial.prepare(request(tmp_path, output=f"file://{tmp_path}/elsewhere/out", execution=work))
+    pipeline.prepare(request(tmp_path, output=f"file://{tmp_path}/elsewhere/out", execution=work))
     assert documents_of(tmp_path / "elsewhere" / "out" / "nanogpt" / "train.bin") == ["one", "two"]
     assert (tmp_path / "elsewhere" / "work" / "pack").is_dir()
 
@@ -86,10 +86,10 @@ def test_the_report_says_how_the_file_got_there(
     monkeypatch.setattr("botocore.endpoint.time.sleep", lambda seconds: sleep(min(seconds, 0.01)))
     write_documents(tmp_path / "in" / "a.jsonl", [f"document {number}" for number in range(50)])
     calm = request(tmp_path, output=f"{bucket.uri}/calm")
-    serial.prepare(calm)
+    pipeline.prepare(calm)
     with FaultProxy(bucket.server.endpoint, {"slow_down": 0.3}, seed=3) as proxy:
         with reached(proxy.endpoint, attempts=12):
-            serial.prepare(request(tmp_path, output=f"{bucket.uri}/busy"))
+            pipeline.prepare(request(tmp_path, output=f"{bucket.uri}/busy"))
         assert proxy.met["slow_down"] > 3
     uploaded = [report for report in reports(calm) if report.stage == "upload"]
     transfers = {report.artifacts["file"].uri: report.details["transfer"] for report in uploaded}
@@ -104,4 +104,4 @@ def test_a_damaged_claim_is_named(tmp_path: Path) -> None:
     config = request(tmp_path)
     disk.write(Path(config.destination) / "unfinished.json", b"\xff{")
     with pytest.raises(VerificationError, match=r"unfinished\.json: damaged .*; remove it"):
-        serial.prepare(config)
+        pipeline.prepare(config)

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from corpora import request
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.config import PrepareConfig
 from gristmill.errors import NoSpaceError
 from gristmill.stages.ingest.plan import plan
@@ -102,7 +102,7 @@ def test_the_estimate_is_near_what_a_run_takes(tmp_path: Path, name: str) -> Non
     whose runs filled the disk."""
     config = corpus(tmp_path, name)
     found = planned(config)
-    serial.prepare(config)
+    pipeline.prepare(config)
     work = used(tmp_path / "work")
     assert 0.7 < found.work_bytes / work < 1.4, (found, work)
     published = sum(path.stat().st_size for path in (tmp_path / "out").rglob("*") if path.is_file())

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from corpora import documents_of, request, write_documents
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.config import PrepareConfig
 from gristmill.reporting.figures import Figures, decoded
 from gristmill.storage import stores
@@ -33,7 +33,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> PrepareConfig:
         split={"kind": "fraction", "fraction": 0.1},
         ordering={"kind": "hashed"},
     )
-    serial.prepare(config)
+    pipeline.prepare(config)
     return config
 
 
@@ -74,7 +74,7 @@ def test_languages_are_those_of_the_cleaned_documents(tmp_path: Path) -> None:
     texts = [english * 40, english * 2, german * 3]
     write_documents(tmp_path / "in" / "a.jsonl.gz", texts)
     config = request(tmp_path)
-    serial.prepare(config)
+    pipeline.prepare(config)
     assert figures_of(config).languages == {
         "de": {"documents": 1, "characters": len(texts[2])},
         "en": {"documents": 2, "characters": len(texts[0]) + len(texts[1])},
@@ -87,7 +87,7 @@ def test_packing_has_the_account_of_every_format(tmp_path: Path) -> None:
     config = request(
         tmp_path, packing={"kind": "best_fit", "length": 15}, formats=[{"kind": "parquet_rows"}], split={"kind": "none"}
     )
-    manifest = serial.prepare(config)
+    manifest = pipeline.prepare(config)
     found = figures_of(config).packing["parquet_rows"]
     assert found["ids"] == 5 + 9 + 20 + 40 + 7 + 3 + 11 + 7
     assert found["ids"] == found["placed"] + found["cropped"] + found["left"]
@@ -105,7 +105,7 @@ def test_a_stream_has_nothing_cropped(made: PrepareConfig) -> None:
 def test_other_ways_to_drop_copies_have_figures_too(tmp_path: Path, dedup: list[Any]) -> None:
     write_documents(tmp_path / "in" / "a.jsonl.gz", ["one text", "another text"])
     config = request(tmp_path, dedup=dedup)
-    serial.prepare(config)
+    pipeline.prepare(config)
     found = figures_of(config)
     assert set(found.documents.values()) == {2}
     assert (found.clusters, found.lengths) == ({}, {8: 2})

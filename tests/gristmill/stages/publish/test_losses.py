@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gristmill import config, serial
+from gristmill import config, pipeline
 from gristmill.config import PrepareConfig
 from gristmill.reporting.figures import decoded
 from gristmill.storage import stores
@@ -73,7 +73,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def made(folder: Path) -> Manifest:
-    return serial.prepare(asked(folder, "out"))
+    return pipeline.prepare(asked(folder, "out"))
 
 
 def test_every_document_and_character_that_was_lost_is_in_the_table_once(folder: Path, made: Manifest) -> None:
@@ -129,7 +129,7 @@ def test_a_threshold_moved_on_paper_is_what_a_run_gives(
     other = next(row for row in one if row["documents_kept"] > kept)
     rules = [dict(rule) for rule in RULES]
     rules[place][field] = other["threshold"]
-    again = serial.prepare(asked(folder, f"out-{reason}", cleaning=rules))
+    again = pipeline.prepare(asked(folder, f"out-{reason}", cleaning=rules))
     (record,) = [rule for rule in again.rules if (rule.source, rule.rule) == ("web", rules[place]["kind"])]
     assert record.documents_out == other["documents_kept"]
 
@@ -138,9 +138,9 @@ def test_later_generations_add_up(tmp_path: Path) -> None:
     """A table of the last night alone would call a rule harmless that took most of the corpus before."""
     write(tmp_path / "web" / "a.jsonl", texts(60, 4))
     write(tmp_path / "books" / "a.jsonl", texts(30, 5))
-    first = serial.prepare(asked(tmp_path, "out"))
+    first = pipeline.prepare(asked(tmp_path, "out"))
     write(tmp_path / "web" / "b.jsonl", texts(60, 6))
-    both = serial.prepare(asked(tmp_path, "out"))
+    both = pipeline.prepare(asked(tmp_path, "out"))
     assert len(both.generations) == 2
     before = {(loss.source, loss.reason): loss.documents for loss in first.losses}
     after = {(loss.source, loss.reason): loss.documents for loss in both.losses}

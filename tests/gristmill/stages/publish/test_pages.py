@@ -6,7 +6,7 @@ import pytest
 from corpora import request, write_documents
 from page_parts import Parsed
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.config import PrepareConfig
 from gristmill.inspection.doctor import examine
 from gristmill.inspection.verify import verify
@@ -31,7 +31,7 @@ def night(folder: Path, number: int) -> PrepareConfig:
     with path.open("a") as file:
         file.write('{"text": 5}\n')
     config = asked(folder)
-    serial.prepare(config)
+    pipeline.prepare(config)
     return config
 
 
@@ -96,8 +96,8 @@ def test_a_kill_before_the_card_is_mended(tmp_path: Path, output: Path) -> None:
     new = (output / "README.md").read_bytes()
     assert new != old
     (output / "README.md").write_bytes(old)
-    serial.prepare(config)
+    pipeline.prepare(config)
     assert (output / "README.md").read_bytes() == new
     (output / "README.md").unlink()
-    serial.prepare(config)
+    pipeline.prepare(config)
     assert (output / "README.md").read_bytes() == new

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from corpora import request, tree, write_documents
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.errors import StorageError
 from gristmill.stages.publish.results import Results
 from gristmill.types import Manifest
@@ -19,7 +19,7 @@ def test_a_file_that_another_run_replaced_gets_no_manifest(
     never verifies. Whichever of the files it is, no further file is put there either."""
     write_documents(tmp_path / "in" / "a.jsonl", [f"document {number}" for number in range(60)])
     config = request(tmp_path, formats=[{"kind": "nanogpt"}, {"kind": "olmo"}], execution={"workers": 2})
-    publish, seen = serial.publish, list[dict[str, str]]()
+    publish, seen = pipeline.publish, list[dict[str, str]]()
 
     def late(results: Results, config: object) -> Manifest:
         target = Path(results.uploaded[number].artifacts["file"].uri)
@@ -30,7 +30,7 @@ def test_a_file_that_another_run_replaced_gets_no_manifest(
         seen.append(tree(Path(config.destination)))
         return publish(results, config)
 
-    monkeypatch.setattr(serial, "publish", late)
+    monkeypatch.setattr(pipeline, "publish", late)
     with pytest.raises(StorageError, match="changed, moved or removed since this run put it there"):
-        serial.prepare(config)
+        pipeline.prepare(config)
     assert [tree(Path(config.destination))] == seen

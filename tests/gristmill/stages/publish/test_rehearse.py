@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from corpora import published, request, small_corpus, tree, write_documents
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.config import PrepareConfig, parse
 from gristmill.errors import ConfigError
 from gristmill.reporting.rehearsal import Rehearsed, decoded
@@ -49,7 +49,7 @@ def half(folder: Path) -> PrepareConfig:
     """A rehearsal with about half of the input, done."""
     everything = asked(folder, 1)
     config = rehearsed(asked(folder, text_of(listed(everything).shards, everything) / 8))
-    serial.prepare(config)
+    pipeline.prepare(config)
     return config
 
 
@@ -73,7 +73,7 @@ def test_a_rehearsal_has_about_the_tokens_that_were_asked_for(folder: Path, half
 
 def published_of_all(folder: Path) -> list[str]:
     config = asked(folder, 1, rehearse=None, output=str(folder / "all"))
-    serial.prepare(config)
+    pipeline.prepare(config)
     return published(config)
 
 
@@ -170,7 +170,7 @@ def test_validation_text_in_train_is_found(tmp_path: Path) -> None:
         request(tmp_path, split={"kind": "fraction", "fraction": 0.1}, ordering={"kind": "nanogpt"},
                 rehearse={"tokens": 1e9})
     )  # fmt: skip
-    serial.prepare(config)
+    pipeline.prepare(config)
     row = next(row for row in verdicts(config).rows if row["figure"] == "validation also in train")
     held_out = published(config)[-12:]
     trained = set(published(config)[:-12])
@@ -181,7 +181,7 @@ def test_validation_text_in_train_is_found(tmp_path: Path) -> None:
 def test_the_verdict_is_a_listed_file(half: PrepareConfig) -> None:
     """A file that the manifest does not list is a stranger to verify."""
     place = Path(half.destination)
-    manifest = serial.prepare(half)
+    manifest = pipeline.prepare(half)
     paths = {entry.path for entry in manifest.attachments}
     assert {"report/rehearsal.json", "report/rehearsal.md"} <= paths
     text = (place / "report" / "rehearsal.md").read_text()
@@ -199,5 +199,5 @@ def test_a_rehearsal_gives_the_same_bytes_again(half: PrepareConfig, folder: Pat
             "execution": half.execution.model_copy(update={"work": str(folder / "again-work"), "workers": 1}),
         }
     )
-    serial.prepare(other)
+    pipeline.prepare(other)
     assert tree(folder / "again") == tree(Path(half.destination))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from corpora import documents_of, request, write_documents
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError
 from gristmill.manifest import read_manifest
@@ -17,7 +17,7 @@ TEXTS = [f"document {number} of the first day" for number in range(10)]
 def first_day(folder: Path) -> PrepareConfig:
     config = request(folder)
     write_documents(folder / "in" / "log.jsonl", TEXTS)
-    serial.prepare(config)
+    pipeline.prepare(config)
     return config
 
 
@@ -42,13 +42,13 @@ def test_without_dedup_documents_are_never_published_twice(tmp_path: Path, chang
     config = first_day(tmp_path)
     change(tmp_path / "in")
     with pytest.raises(ConfigError, match=r"published.*no kind in dedup compares documents.*file of its own"):
-        serial.prepare(config)
+        pipeline.prepare(config)
     assert published(config) == TEXTS
     for path in (tmp_path / "in").iterdir():
         path.unlink()
     write_documents(tmp_path / "in" / "log.jsonl", TEXTS)
     write_documents(tmp_path / "in" / "new.jsonl", ["one more"])
-    serial.prepare(config)
+    pipeline.prepare(config)
     assert published(config) == [*TEXTS, "one more"]
 
 
@@ -57,5 +57,5 @@ def test_an_unlike_file_in_the_place_of_one_that_is_gone_is_new(tmp_path: Path) 
     config = first_day(tmp_path)
     (tmp_path / "in" / "log.jsonl").unlink()
     write_documents(tmp_path / "in" / "next.jsonl", [TEXTS[0], "a new day", "another"])
-    serial.prepare(config)
+    pipeline.prepare(config)
     assert published(config) == [*TEXTS, TEXTS[0], "a new day", "another"]

@@ -13,7 +13,7 @@ from data import GPT2
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.errors import InputError
 from gristmill.manifest import read_manifest
 from gristmill.reporting.health import warnings
@@ -70,7 +70,7 @@ def test_a_difference_fails_the_shard_with_the_text_and_both_ids(tmp_path: Path)
     texts = [f"document {number}" for number in range(50)]
     write_documents(tmp_path / "in" / "a.jsonl", [*texts, f"{'word ' * 40}{TRIGGER}"])
     with pytest.raises(InputError) as caught:
-        serial.prepare(request(tmp_path))
+        pipeline.prepare(request(tmp_path))
     message = str(caught.value)
     assert message.startswith("shard-00000: tokenizer ")
     assert f"fastokens {_hf.version('fastokens')} gives other ids than the reference from id 206 of" in message
@@ -88,7 +88,7 @@ def test_with_fallback_the_reference_encodes_the_shard(tmp_path: Path) -> None:
     write_documents(tmp_path / "in" / "1.jsonl", bad)
     tokenizer = {"kind": "huggingface", "path": str(tmp_path / "tokenizer.json"), "on_mismatch": "fallback"}
     config = request(tmp_path, tokenizer=tokenizer)
-    manifest = serial.prepare(config)
+    manifest = pipeline.prepare(config)
     assert published(config) == [*good, *bad]
     assert manifest.tokenizer.documents_different == 64
     assert manifest.tokenizer.documents_compared == 64
@@ -99,7 +99,7 @@ def test_with_fallback_the_reference_encodes_the_shard(tmp_path: Path) -> None:
 
 def test_without_a_difference_the_manifest_says_how_many_were_compared(tmp_path: Path) -> None:
     write_documents(tmp_path / "in" / "0.jsonl", small_corpus(100))
-    manifest = serial.prepare(request(tmp_path))
+    manifest = pipeline.prepare(request(tmp_path))
     assert manifest.tokenizer.fast_path == f"fastokens {_hf.version('fastokens')}"
     assert (manifest.tokenizer.documents_compared, manifest.tokenizer.documents_different) == (64, 0)
     assert warnings(manifest) == []
@@ -108,7 +108,7 @@ def test_without_a_difference_the_manifest_says_how_many_were_compared(tmp_path:
 def test_all_documents_are_compared_where_that_is_asked_for(tmp_path: Path) -> None:
     write_documents(tmp_path / "in" / "0.jsonl", small_corpus(100))
     tokenizer = {"kind": "huggingface", "path": str(tmp_path / "tokenizer.json"), "compare_share": 1.0}
-    assert serial.prepare(request(tmp_path, tokenizer=tokenizer)).tokenizer.documents_compared == 100
+    assert pipeline.prepare(request(tmp_path, tokenizer=tokenizer)).tokenizer.documents_compared == 100
 
 
 class Counting(Encoder):
@@ -140,8 +140,8 @@ def test_of_a_long_document_its_beginning_is_compared() -> None:
 
 SINGLE = """
 import json, re, sys, time
-from gristmill import config, serial
-serial.prepare(config.parse(json.load(open(sys.argv[1]))))
+from gristmill import config, pipeline
+pipeline.prepare(config.parse(json.load(open(sys.argv[1]))))
 peak = re.search(r"VmHWM:\\s*([0-9]+) kB", open("/proc/self/status").read())  # ru_maxrss begins with the parent's
 print(int(peak[1]) // 1024, int(time.process_time()))
 """

@@ -10,7 +10,7 @@ import pytest
 from corpora import byte_tokenizer, documents_of, request, write_documents
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.errors import ConfigError, InputError
 from gristmill.inspection.explain import trace
 from gristmill.inspection.verify import verify
@@ -33,7 +33,7 @@ def test_special_tokens_in_text_are_text_for_every_trained_tokenizer(tmp_path: P
     """Unigram gave them their ids: the run failed at its end, or in silence where the format adds no EOS."""
     write_documents(tmp_path / "in" / "a.jsonl", TEXTS)
     tokenizer = {"kind": "train", "algorithm": algorithm, "vocab_size": 400, "special_tokens": ["<extra>", "fox"]}
-    manifest = serial.prepare(request(tmp_path, tokenizer=tokenizer, formats=[{"kind": "nanogpt", "eot": eot}]))
+    manifest = pipeline.prepare(request(tmp_path, tokenizer=tokenizer, formats=[{"kind": "nanogpt", "eot": eot}]))
     assert manifest.totals["documents"] == len(TEXTS)
     counts = np.bincount(ids(tmp_path, manifest), minlength=3)
     assert counts[:3].tolist() == [len(TEXTS) if eot == "append" else 0, 0, 0]
@@ -51,7 +51,7 @@ def test_eos_that_text_reaches_is_refused_before_work_begins(tmp_path: Path, eot
     """Counted at the end, one EOS too many fails a run of days; without EOS in the format nobody counts."""
     write_documents(tmp_path / "in" / "a.jsonl", ["a zz a", "a"])
     config = request(tmp_path, tokenizer=word_level(tmp_path, "</s>"), formats=[{"kind": "nanogpt", "eot": eot}])
-    for refused in (check_tokenizer, serial.prepare):
+    for refused in (check_tokenizer, pipeline.prepare):
         with pytest.raises(ConfigError, match=r"own\.json: .* gets id 0 of EOS '</s>', which is the unknown token"):
             refused(config)
     assert not (tmp_path / "out").exists()
@@ -65,7 +65,7 @@ def test_documents_with_such_text_are_quarantined_where_that_is_asked_for(tmp_pa
     split = {"kind": "fraction", "fraction": 0.5}
     config = request(tmp_path, tokenizer=tokenizer, formats=formats, split=split)
     check_tokenizer(config)
-    manifest = serial.prepare(config)
+    manifest = pipeline.prepare(config)
     assert manifest.quarantined == {"special_id": 2}
     assert [(file.format, file.documents) for file in manifest.files] == [
         ("nanogpt", 1),
@@ -99,7 +99,7 @@ def test_what_the_proof_at_the_start_missed_is_quarantined(
     texts = ["one two", f"{'b' * 60} c {'d ' * 20}", "three", "", f"{'b' * 60}", "four"]
     write_documents(tmp_path / "in" / "a.jsonl", filter(None, texts))
     tokenizer = {"kind": "huggingface", "path": str(tmp_path / "own.json"), "on_special_id": "quarantine"}
-    manifest = serial.prepare(request(tmp_path, tokenizer=tokenizer | {"eot": "b" * 60}))
+    manifest = pipeline.prepare(request(tmp_path, tokenizer=tokenizer | {"eot": "b" * 60}))
     assert manifest.quarantined == {"special_id": 2}
     published = "".join(chr(token) if token < 256 else "|" for token in ids(tmp_path, manifest).tolist())
     assert published.count("|") == manifest.totals["documents"] == 3
@@ -111,7 +111,7 @@ def test_a_cut_document_is_quarantined_on_both_sides(tmp_path: Path) -> None:
     write_documents(tmp_path / "in" / "a.jsonl", ["a a", "a a a a a a b", "a a"])
     tokenizer = word_level(tmp_path, "</s>") | {"on_special_id": "quarantine"}
     split = {"kind": "characters", "fraction": 0.5}
-    manifest = serial.prepare(request(tmp_path, tokenizer=tokenizer, split=split))
+    manifest = pipeline.prepare(request(tmp_path, tokenizer=tokenizer, split=split))
     assert manifest.quarantined == {"special_id": 1}
     assert manifest.totals["documents"] == 2
 
@@ -139,11 +139,11 @@ def test_an_expression_that_gives_up_names_tokenizer_shard_and_document(
     with pytest.raises(
         InputError, match=r"shard-00000, document a\.jsonl:2: tokenizer .*own\.json: .*'yxxx.*retry-limit"
     ):
-        serial.prepare(config)
+        pipeline.prepare(config)
 
 
 def test_an_expression_that_gives_up_on_the_battery_leaves_other_text_alone(tmp_path: Path) -> None:
     """It is not known at the start whether such text will come."""
     write_documents(tmp_path / "in" / "a.jsonl", ["fine", "b!"])
-    serial.prepare(request(tmp_path, tokenizer=expression(tmp_path, r"(?:a|aa)+b|.")))
+    pipeline.prepare(request(tmp_path, tokenizer=expression(tmp_path, r"(?:a|aa)+b|.")))
     assert documents_of(tmp_path / "out" / "nanogpt" / "train.bin") == ["fine", "b!"]

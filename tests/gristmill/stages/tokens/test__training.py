@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from corpora import request, small_corpus, write_documents
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.errors import ConfigError
 from gristmill.stages.tokens import _training
 
@@ -25,7 +25,7 @@ def asked(folder: Path, **tokenizer: Any) -> dict[str, Any]:
 
 
 def report(folder: Path, **tokenizer: Any) -> dict[str, Any]:
-    serial.prepare(request(folder, **asked(folder, **tokenizer)))
+    pipeline.prepare(request(folder, **asked(folder, **tokenizer)))
     found: dict[str, Any] = json.loads((folder / "out" / "report" / "tokenizer.json").read_text())
     return found
 
@@ -53,7 +53,7 @@ def test_the_report_says_what_the_vocabulary_does_by_language(tmp_path: Path) ->
     write_documents(tmp_path / "web" / "a.jsonl", [english * 3 + str(number) for number in range(50)])
     write_documents(tmp_path / "notes" / "a.jsonl", [german * 2, english * 2])
     sources = [{"kind": "files", "name": name, "paths": [str(tmp_path / name)]} for name in SOURCES]
-    serial.prepare(request(tmp_path, sources=sources, tokenizer={"kind": "train", "vocab_size": 300}))
+    pipeline.prepare(request(tmp_path, sources=sources, tokenizer={"kind": "train", "vocab_size": 300}))
     found = json.loads((tmp_path / "out" / "report" / "tokenizer.json").read_text())
     assert {code: row["documents"] for code, row in found["languages"].items()} == {"de": 1, "en": 51}
     for what in ("documents", "characters", "bytes", "tokens"):

@@ -12,7 +12,7 @@ from copied import write_ids
 from corpora import documents_of, reports, request
 from mixed import check_mixed
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, InputError
 from gristmill.inspection import against, copies
@@ -57,14 +57,14 @@ def asked(folder: Path, name: str, **settings: Any) -> PrepareConfig:
 @pytest.fixture(scope="module")
 def made(folder: Path) -> PrepareConfig:
     config = asked(folder, "made")
-    serial.prepare(config)
+    pipeline.prepare(config)
     return config
 
 
 @pytest.fixture(scope="module")
 def plain(folder: Path) -> PrepareConfig:
     config = asked(folder, "plain", mix={}, max_repetition=1.0)
-    serial.prepare(config)
+    pipeline.prepare(config)
     return config
 
 
@@ -90,7 +90,7 @@ def test_published_bytes_have_the_shares_that_were_asked_for(folder: Path, made:
     config = made
     if kind != "hashed":
         config = asked(folder, f"kind-{kind}", ordering={"kind": kind})
-        serial.prepare(config)
+        pipeline.prepare(config)
     manifest, found = manifest_of(config), tokens(split(config))
     for source, share in MIX.items():
         row = manifest.sources[source]
@@ -140,7 +140,7 @@ def test_copies_go_to_other_buckets_and_formats_of_text_get_the_same_documents(
     monkeypatch.setattr(ordering, "BUCKET_CHARACTERS", 20_000)
     formats = [{"kind": "nanogpt"}, {"kind": "nanochat_text"}]
     config = asked(folder, "buckets", formats=formats, max_repetition={"books": 3.5}, dedup=[])
-    manifest = serial.prepare(config)
+    manifest = pipeline.prepare(config)
     check_mixed(config, manifest)
     assert verify(config.destination).problems == []
     stream = split(config)
@@ -159,7 +159,7 @@ def test_a_smaller_total_is_a_part_of_a_larger_one(folder: Path) -> None:
     several = []
     for total in (10_000, 30_000):
         config = asked(folder, f"total-{total}", total_tokens=total)
-        manifest = serial.prepare(config)
+        manifest = pipeline.prepare(config)
         check_mixed(config, manifest)
         several.append(Counter(split(config)))
         assert abs(tokens(split(config)).total() - total) < 3 * 200
@@ -175,7 +175,7 @@ def test_pieces_of_an_input_file_may_be_cut_otherwise(folder: Path, made: Prepar
                 folder / "otherwise" / source / f"{part}.jsonl", {f"{source}-{n}": text(source, n) for n in numbers}
             )
     config = asked(folder / "otherwise", "made")
-    serial.prepare(config)
+    pipeline.prepare(config)
     assert split(config) == split(made)
 
 
@@ -211,10 +211,10 @@ def test_each_generation_mixes_what_arrived_in_it(folder: Path) -> None:
     for source, count in (("web", 100), ("books", 30), ("code", 60)):
         write_ids(here / source / "0.jsonl", {f"{source}-{n}": text(source, n) for n in range(count)})
     config = asked(here, "run", split={"kind": "none"})
-    first = serial.prepare(config)
+    first = pipeline.prepare(config)
     for source in ("web", "code"):
         write_ids(here / source / "1.jsonl", {f"{source}-{n}": text(source, n) for n in range(200, 300)})
-    second = serial.prepare(config)
+    second = pipeline.prepare(config)
     check_mixed(config, second)
     assert second.files[: len(first.files)] == first.files
     found = tokens(documents_of(Path(config.destination) / "nanogpt" / "train-g00002.bin"))
@@ -239,15 +239,15 @@ def test_what_cannot_be_mixed_is_refused_by_name(folder: Path) -> None:
     with pytest.raises(ConfigError, match="characters cuts a document"):
         asked(folder, "refused", split={"kind": "characters"}, ordering={"kind": "input"})
     with pytest.raises(InputError, match="total_tokens 10000000: books can give"):
-        serial.prepare(asked(folder, "refused", total_tokens=10_000_000))
+        pipeline.prepare(asked(folder, "refused", total_tokens=10_000_000))
     assert not (folder / "refused" / "out").exists()
 
 
 def test_a_rerun_does_nothing_and_another_mixture_makes_only_what_depends_on_it(folder: Path) -> None:
     config = asked(folder, "again", total_tokens=9_000)
-    serial.prepare(config)
+    pipeline.prepare(config)
     before = {json.dumps([report.stage, report.fingerprint]) for report in reports(config)}
     other = asked(folder, "again", total_tokens=9_500, output=str(folder / "again" / "other"))
-    serial.prepare(other)
+    pipeline.prepare(other)
     added = {json.loads(key)[0] for key in {json.dumps([r.stage, r.fingerprint]) for r in reports(other)} - before}
     assert added == {"mix", "pack", "upload"}

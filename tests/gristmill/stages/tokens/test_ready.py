@@ -6,11 +6,13 @@ from pathlib import Path
 import pytest
 from corpora import request, write_documents
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.errors import ConfigError
+from gristmill.phases.dedup import drop_duplicates
+from gristmill.phases.ingest import ingest
 from gristmill.processes import pool
+from gristmill.runners.in_process import IN_PROCESS
 from gristmill.stages.dedup.recall import published_encoder
-from gristmill.stages.ingest.generations import Earlier
 from gristmill.stages.ingest.plan import plan
 from gristmill.stages.tokens import tokenizer
 from gristmill.stages.tokens.ready import ready
@@ -31,11 +33,11 @@ def test_the_tokenizer_that_was_checked_is_the_one_that_encodes_and_shows(
     monkeypatch.setattr(_loaded, "_loaded", {})
     ready(config)
     assert len(loads) == 1
-    done = serial.ingest(plan(config).shards, Earlier(signed=[], files=[]), config)
+    done = drop_duplicates(ingest(plan(config), config, IN_PROCESS), config, IN_PROCESS)
     report = tokenizer.vocabulary(1, done.pieces, done.settled, config)
     assert tokenizer.encoder(report, config).encode(["one text"]).ids.size == 8
     assert "gristmill.stages.output.upload" in sys.modules
-    manifest = serial.prepare(config)
+    manifest = pipeline.prepare(config)
     assert published_encoder(config.destination, manifest).encode(["one text"]).ids.size == 8
     assert len(loads) == 1
 

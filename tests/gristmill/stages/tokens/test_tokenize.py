@@ -9,7 +9,7 @@ from corpora import request, small_corpus, tree, write_documents
 from data import GPT2
 from tokenizers import Tokenizer
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.stages.tokens import tokenize
 from gristmill.stages.tokens._compare import LONGEST
 
@@ -42,7 +42,7 @@ def test_long_documents_change_no_byte(
     for name, alone in (("usual", 1 << 40), ("alone", LEAST)):
         monkeypatch.setattr(tokenize, "ALONE", alone)
         write_documents(tmp_path / name / "in" / "a.jsonl", corpus())
-        serial.prepare(request(tmp_path / name, **settings))
+        pipeline.prepare(request(tmp_path / name, **settings))
         found.append(tree(tmp_path / name / "out" / "nanogpt"))
     assert found[0] == found[1]
     assert "train.bin" in found[0]
@@ -51,7 +51,7 @@ def test_long_documents_change_no_byte(
 def test_long_documents_have_the_ids_of_the_reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokenize, "ALONE", LEAST)
     write_documents(tmp_path / "in" / "a.jsonl", corpus())
-    serial.prepare(request(tmp_path, tokenizer={"kind": "huggingface", "path": str(GPT2)}))
+    pipeline.prepare(request(tmp_path, tokenizer={"kind": "huggingface", "path": str(GPT2)}))
     reference = Tokenizer.from_file(str(GPT2))
     wanted = [[*row.ids, 50256] for row in reference.encode_batch(corpus())]
     found = np.fromfile(tmp_path / "out" / "nanogpt" / "train.bin", "<u2")

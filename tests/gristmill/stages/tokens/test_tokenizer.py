@@ -9,7 +9,7 @@ import pytest
 from corpora import EOT, byte_tokenizer, documents_of, request, small_corpus, write_documents
 from data import gpt2_ranks, wide_vocabulary
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.errors import ConfigError, VerificationError
 from gristmill.inspection import against
 from gristmill.inspection.verify import verify
@@ -43,7 +43,7 @@ def test_an_end_of_text_that_the_post_processor_adds_too_is_there_once(tmp_path:
     texts = small_corpus(70)
     write_documents(tmp_path / "in" / "a.jsonl", texts)
     config = request(tmp_path, tokenizer={"kind": "huggingface", "path": str(tmp_path / "template.json")})
-    manifest = serial.prepare(config)
+    manifest = pipeline.prepare(config)
     assert manifest.tokenizer.fast_path.startswith("fastokens ")
     assert documents_of(tmp_path / "out" / "nanogpt" / "train.bin") == texts
     assert [file.eos for file in manifest.files] == [len(texts)]
@@ -58,7 +58,7 @@ def test_every_kind_makes_a_data_set_that_verifies(tmp_path: Path, tokenizer: di
     texts = [*small_corpus(70), "<|endoftext|> \U0001f469\u200d\U0001f469"]
     write_documents(tmp_path / "in" / "a.jsonl", texts)
     config = request(tmp_path, tokenizer=tokenizer)
-    manifest = serial.prepare(config)
+    manifest = pipeline.prepare(config)
     ids = np.fromfile(tmp_path / "out" / "nanogpt" / "train.bin", "<u2")
     shown = published_encoder(tmp_path / "out", manifest).decode(ids)
     assert shown == "".join(f"{text}<|endoftext|>" for text in texts)
@@ -71,7 +71,7 @@ def test_another_tokenizer_in_its_place_is_refused(tmp_path: Path, name: str) ->
     """Decoded by other ranks or another pattern, a data set is other text; nothing else would show it."""
     write_documents(tmp_path / "in" / "a.jsonl", small_corpus(5))
     config = request(tmp_path, tokenizer={"kind": "tiktoken", "path": str(RANKS), "encoding": "gpt2"})
-    manifest = serial.prepare(config)
+    manifest = pipeline.prepare(config)
     path = tmp_path / "out" / "tokenizer" / name
     path.write_bytes(path.read_bytes().replace(b" 995\n", b" 996\n").replace(b"p{N}", b"p{L}"))
     assert any(f"tokenizer/{name}: sha256" in problem for problem in verify(config.destination).problems)
@@ -87,7 +87,7 @@ def test_a_training_loop_that_has_another_tokenizer_is_refused(tmp_path: Path) -
     """A model of one vocabulary on the ids of another trains without an error and learns nothing."""
     write_documents(tmp_path / "in" / "a.jsonl", small_corpus(5))
     config = request(tmp_path)
-    serial.prepare(config)
+    pipeline.prepare(config)
     own = byte_tokenizer(tmp_path / "own.json")
     assert read_manifest(tmp_path / "out").tokenizer.file == "tokenizer.json"
     windows = Windows(tmp_path / "out", length=8, tokenizer=disk.digest(own))

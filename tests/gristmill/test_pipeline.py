@@ -9,7 +9,7 @@ import pytest
 from corpora import nanogpt_reference, published, request, small_corpus, tree, write_documents
 from data import GPT2, SHAKESPEARE, SHARED, needs_shared
 
-from gristmill import serial
+from gristmill import pipeline
 from gristmill.config import PrepareConfig
 
 NANOGPT: dict[str, Any] = {
@@ -24,7 +24,7 @@ def test_nanogpt_bytes_equal_an_independent_reference(tmp_path: Path) -> None:
     texts = [*small_corpus(600), "<|endoftext|> is text", "<|endoftext|>"]
     for number in range(3):
         write_documents(tmp_path / "in" / f"part-{number}.jsonl.gz", texts[number * 250 : (number + 1) * 250])
-    serial.prepare(request(tmp_path, **NANOGPT))
+    pipeline.prepare(request(tmp_path, **NANOGPT))
     wanted = nanogpt_reference(texts, 0.0005)
     for name, data in wanted.items():
         assert (tmp_path / "out" / "nanogpt" / name).read_bytes() == data, name
@@ -34,7 +34,7 @@ def test_nanogpt_bytes_equal_an_independent_reference(tmp_path: Path) -> None:
 def test_golden_corpus_in_the_order_of_nanogpt(tmp_path: Path) -> None:
     """The sums of what ``nanogpt_reference`` makes of 5,486 documents in 8 s: 7,115,568 and 2,836 ids."""
     source = {"kind": "files", "paths": [str(SHARED / "corpus" / "small")]}
-    serial.prepare(request(tmp_path, sources=[source], **NANOGPT))
+    pipeline.prepare(request(tmp_path, sources=[source], **NANOGPT))
     assert sums(tmp_path / "out" / "nanogpt") == {
         "train.bin": "02a18f6b19b91442d7a14b5f0d208fe1642e4822a53438418a22bea904b1cccb",
         "val.bin": "d4fc0e888bb2e3354421a031f89dc85d6da59b20a514f3912ffecd1eceb4244e",
@@ -45,7 +45,7 @@ def test_a_share_that_is_no_whole_number_is_rounded_up(tmp_path: Path) -> None:
     """Rounding down, or at all, would move one document between train and validation."""
     texts = small_corpus(61)
     write_documents(tmp_path / "in" / "all.jsonl", texts)
-    serial.prepare(request(tmp_path, **NANOGPT | {"split": {"fraction": 0.1}}))
+    pipeline.prepare(request(tmp_path, **NANOGPT | {"split": {"fraction": 0.1}}))
     wanted = nanogpt_reference(texts, 0.1)
     for name, data in wanted.items():
         assert (tmp_path / "out" / "nanogpt" / name).read_bytes() == data, name
@@ -55,7 +55,7 @@ def shakespeare(folder: Path, **settings: Any) -> Path:
     source = {"kind": "files", "paths": [str(SHAKESPEARE)]}
     rest = {"split": {"kind": "characters", "fraction": 0.1}, "formats": [{"kind": "nanogpt", "eot": "none"}]}
     config = request(folder, sources=[source], **rest, **settings)
-    serial.prepare(config)
+    pipeline.prepare(config)
     return Path(config.destination) / "nanogpt"
 
 
@@ -112,7 +112,7 @@ def test_files_give_the_same_bytes_however_they_are_listed(tmp_path: Path) -> No
     trees = {}
     for name, given in ways.items():
         config = listed(tmp_path, name, given)
-        manifest = serial.prepare(config)
+        manifest = pipeline.prepare(config)
         assert manifest.totals["documents"] == 90
         trees[name] = tree(Path(config.destination) / "nanogpt")
     assert all(made == trees["listed"] for made in trees.values()), trees
@@ -125,7 +125,7 @@ def test_shuffled_documents_are_all_there_once(tmp_path: Path, ordering: str) ->
     for number in range(5):
         write_documents(tmp_path / "in" / f"{number}.jsonl", texts[number * 100 : number * 100 + 100])
     config = request(tmp_path, ordering={"kind": ordering}, split={"fraction": 0.2})
-    manifest = serial.prepare(config)
+    manifest = pipeline.prepare(config)
     found = published(config)
     assert sorted(found) == sorted(texts)
     assert found != texts
