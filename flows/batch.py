@@ -4,7 +4,7 @@ from prefect import flow
 
 from gristmill.config.execution import Execution
 from tasks.run import running
-from tasks.spread import carry_out
+from tasks.runner import carry_out
 
 
 @flow(name="batch", flow_run_name="{order}", persist_result=False)

@@ -19,17 +19,17 @@ if __name__ == "__main__":
 from prefect import flow
 
 from gristmill.config import PrepareConfig
+from gristmill.phases.dedup import drop_duplicates
+from gristmill.phases.ingest import ingest
+from gristmill.phases.output import deliver
+from gristmill.phases.tokens import tokenize_shards
 from gristmill.stages.output.claiming import claimed
 from gristmill.stages.publish.rehearse import rehearsed
-from tasks.dedup import drop_duplicates
-from tasks.deliver import deliver
-from tasks.ingest import ingest
 from tasks.notify import tell_failure
-from tasks.plan import plan
 from tasks.publish import publish, stand
 from tasks.run import dated, running, watched
+from tasks.runner import PrefectRunner
 from tasks.server import with_server
-from tasks.tokenize import tokenize_shards
 
 
 @flow(
@@ -44,15 +44,15 @@ def prepare(config: PrepareConfig = PrepareConfig()) -> dict[str, object]:  # no
     """Plan what is new, fetch and clean every shard, drop duplicates, tokenize, deliver, and publish the proof."""
     config = dated(config)
     with running(config.execution), watched():
-        config = rehearsed(config)
-        planned = plan(config)
+        config, runner = rehearsed(config), PrefectRunner(config.execution)
+        planned = runner.plan(config)
         if not planned.shards:
             return stand(planned, config)
         with claimed(planned, config) as claim:
-            ingested = ingest(planned, config)
-            dropped = drop_duplicates(ingested, config)
-            tokenized = tokenize_shards(ingested.cleaned, dropped, config)
-            delivered = deliver(tokenized, claim, config)
+            ingested = ingest(planned, config, runner)
+            dropped = drop_duplicates(ingested, config, runner)
+            tokenized = tokenize_shards(ingested, dropped, config, runner)
+            delivered = deliver(tokenized, claim, config, runner)
             return publish(ingested, dropped, tokenized, delivered, claim, config)
 
 

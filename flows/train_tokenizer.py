@@ -19,13 +19,15 @@ if __name__ == "__main__":
 from prefect import flow
 
 from gristmill.config import PrepareConfig
+from gristmill.phases.dedup import drop_duplicates
+from gristmill.phases.ingest import ingest
+from gristmill.phases.tokens import train
+from gristmill.stages.publish.publish_tokenizer import check_trained
 from gristmill.stages.publish.rehearse import rehearsed
-from tasks.dedup import drop_duplicates
-from tasks.ingest import ingest
-from tasks.plan import plan
+from tasks.publish import publish_tokenizer
 from tasks.run import dated, running, watched
+from tasks.runner import PrefectRunner
 from tasks.server import with_server
-from tasks.train import publish_tokenizer, train_on
 
 
 @flow(name="train_tokenizer", flow_run_name="tokenizer-{config.dataset}", log_prints=False, persist_result=False)
@@ -33,11 +35,11 @@ def train_tokenizer(config: PrepareConfig = PrepareConfig()) -> dict[str, object
     """Plan the input, fetch and clean every shard, drop duplicates, train on what is kept, publish the tokenizer."""
     config = dated(config)
     with running(config.execution), watched():
-        config = rehearsed(config)
-        planned = plan(config)
-        ingested = ingest(planned, config)
-        dropped = drop_duplicates(ingested, config)
-        trained = train_on(dropped, config)
+        check_trained(config)
+        config, runner = rehearsed(config), PrefectRunner(config.execution)
+        ingested = ingest(runner.plan(config), config, runner)
+        dropped = drop_duplicates(ingested, config, runner)
+        trained = train(dropped, config, runner)
         return publish_tokenizer(trained, config)
 
 

@@ -1,21 +1,23 @@
-"""batches: several calls of a stage as one task run, here or in a process on another machine."""
+"""batches: several calls of a stage or job as one task run, here or in a process on another machine."""
 
-import importlib
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from prefect import Task, task
+from prefect import task
 
 from gristmill.config import PrepareConfig
 from gristmill.config.execution import Execution
 from gristmill.errors import ConfigError, InputError, StorageError
+from gristmill.runners.base import perform
 from gristmill.storage import stores
 from gristmill.types import Value
-from tasks.run import OPTIONS, Call, tag
+from tasks.run import OPTIONS, in_worker, tag
+from tasks.stages import row_of
 
 
 class Failure(Value, frozen=True, kw_only=True):
@@ -26,37 +28,21 @@ class Failure(Value, frozen=True, kw_only=True):
 
 
 class Batch(Value, frozen=True, kw_only=True):
-    """Calls of one task, as one parameter: Prefect walks through lists, and a long one would cost seconds."""
+    """Calls of one stage, as one parameter: Prefect walks through lists, and a long one would cost seconds."""
 
     name: str
-    task: str
-    """``module:name``."""
-    calls: list[Call]
+    calls: list[partial[Any]]
     folder: str
     """What relative paths start from, where it exists."""
     mark: str
     """URI of a file in the run's work area; empty on the run's own machine."""
 
 
-def address_of(called: Task[..., Any]) -> str:
-    """``module:name`` of a task."""
-    return f"{called.fn.__module__}:{called.fn.__qualname__}"
-
-
-def task_at(address: str) -> Task[..., Any]:
-    """The task with this address."""
-    module, _, name = address.partition(":")
-    found: Task[..., Any] = getattr(importlib.import_module(module), name)
-    return found
-
-
-def batches(called: Task[..., Any], calls: list[Call], size: int, mark: str) -> list[Batch]:
+def batches(calls: Sequence[partial[Any]], size: int, mark: str) -> list[Batch]:
     """The calls in order, ``size`` in each batch."""
-    address, folder = address_of(called), str(Path.cwd())
+    task, folder = row_of(calls[0]).task, str(Path.cwd())
     return [
-        Batch(
-            name=f"{called.name}-{first:05d}", task=address, calls=calls[first : first + size], folder=folder, mark=mark
-        )
+        Batch(name=f"{task}-{first:05d}", calls=list(calls[first : first + size]), folder=folder, mark=mark)
         for first in range(0, len(calls), size)
     ]
 
@@ -70,12 +56,11 @@ def work_off(batch: Batch) -> list[Any]:
     tag("batch")
     if batch.mark:
         settle(batch)
-    function = task_at(batch.task).fn
     results: list[Any] = []
     lost: list[StorageError] = []
     for call in batch.calls:
         try:
-            results.append(function(**call))
+            results.append(perform(call, in_worker))
         except InputError as error:
             results.append(Failure(message=str(error), reason=error.reason))
         except StorageError as error:
@@ -87,7 +72,7 @@ def work_off(batch: Batch) -> list[Any]:
 
 def settle(batch: Batch) -> None:
     """Make a process on another machine ready for a batch. Raises ``ConfigError`` where it sees another work area."""
-    config: PrepareConfig = batch.calls[0]["config"]
+    config: PrepareConfig = batch.calls[0].keywords["config"]
     config.execution.apply()
     if Path(batch.folder).is_dir():
         os.chdir(batch.folder)

@@ -3,7 +3,9 @@
 Orders and results travel through the work area: a server would keep every parameter of every run.
 """
 
+import importlib
 import typing
+from collections.abc import Callable
 from functools import partial
 from threading import Event
 from typing import Any
@@ -17,12 +19,12 @@ from prefect.states import Cancelling
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from gristmill.config.execution import Execution
-from gristmill.errors import StorageError
+from gristmill.errors import InputError, StorageError
 from gristmill.ledger import fingerprint
 from gristmill.processes import child
 from gristmill.processes.pool import Stopped
 from gristmill.storage import stores
-from tasks.batches import Batch, Failure, check_mark, task_at
+from tasks.batches import Batch, Failure, check_mark
 from tasks.run import OPTIONS, tag
 
 DEPLOYMENT = "batch/batch"
@@ -52,7 +54,7 @@ def in_pool(given: list[Batch], execution: Execution) -> list[Any]:
 def hand_over(batch: Batch, stop: Event) -> list[Any]:
     """Have a batch worked off by a run of its own, and read its results from the work area."""
     tag("batch")
-    execution: Execution = batch.calls[0]["config"].execution
+    execution: Execution = batch.calls[0].keywords["config"].execution
     place, name = written(batch, execution)
     run = run_deployment(
         execution.address or DEPLOYMENT,
@@ -64,7 +66,7 @@ def hand_over(batch: Batch, stop: Event) -> list[Any]:
     state = ended.state
     if state is None or not state.is_completed():
         raise StorageError(f"{batch.name}: its run {ended.name} did not complete: {state}")
-    return results_in(place.read(f"{name}/{RESULTS}"), batch.task)
+    return results_in(place.read(f"{name}/{RESULTS}"), batch.calls[0].func)
 
 
 def written(batch: Batch, execution: Execution) -> tuple[stores.Place, str]:
@@ -72,13 +74,14 @@ def written(batch: Batch, execution: Execution) -> tuple[stores.Place, str]:
 
     What all calls have in common stands there once.
     """
-    first = batch.calls[0]
-    common = {key for key in first if all(call[key] is first[key] for call in batch.calls)}
+    function, first = batch.calls[0].func, batch.calls[0].keywords
+    given = [call.keywords for call in batch.calls]
+    common = {key for key in first if all(call[key] is first[key] for call in given)}
     order = {
-        "task": batch.task,
+        "function": f"{function.__module__}:{function.__qualname__}",
         "mark": batch.mark,
         "common": {key: first[key] for key in common},
-        "calls": [{key: value for key, value in call.items() if key not in common} for call in batch.calls],
+        "calls": [{key: value for key, value in call.items() if key not in common} for call in given],
     }
     data = msgspec.json.encode(order, enc_hook=child.plain)
     place = stores.at(execution.work)
@@ -97,30 +100,37 @@ def followed(run: FlowRun, stop: Event) -> FlowRun:
         return found
 
 
-def read_order(name: str, execution: Execution) -> tuple[str, list[dict[str, Any]]]:
-    """The task and the calls of an order, typed as the task asks for them. Raises ``ConfigError`` where this machine
-    has another work area than the run."""
+def read_order(name: str, execution: Execution) -> list[partial[Any]]:
+    """The calls of an order, typed as their function asks for them. Raises ``ConfigError`` where this machine has
+    another work area than the run."""
     execution.apply()
     place = stores.at(execution.work)
     check_mark(place.where(f"{name}/{ORDER}"))
     order = msgspec.json.decode(place.read(f"{name}/{ORDER}"))
-    hints = typing.get_type_hints(task_at(order["task"]).fn)
+    module, _, function = order["function"].partition(":")
+    called = getattr(importlib.import_module(module), function)
+    hints = typing.get_type_hints(called)
     common = {key: child.typed(value, hints[key]) for key, value in order["common"].items()}
     own = [{key: child.typed(value, hints[key]) for key, value in call.items()} for call in order["calls"]]
-    return order["task"], [{**common, **call} for call in own]
+    return [partial(called, **common, **call) for call in own]
 
 
 def file_results(results: list[Any], name: str, execution: Execution) -> None:
-    """Leave the results of an order for the run that gave it."""
-    lines = [{"bad": result} if isinstance(result, Failure) else {"good": result} for result in results]
+    """Leave the results of an order, bad data among them, for the run that gave it."""
+    lines = [
+        {"bad": Failure(message=str(result), reason=result.reason)}
+        if isinstance(result, InputError)
+        else {"good": result}
+        for result in results
+    ]
     place = stores.at(execution.work)
     path = f"{name}/{RESULTS}"
     place.swap(path, msgspec.json.encode(lines), place.read(path) if place.has(path) else None)
 
 
-def results_in(data: bytes, address: str) -> list[Any]:
-    """What ``file_results`` left, typed as the task returns it."""
-    hint = typing.get_type_hints(task_at(address).fn)["return"]
+def results_in(data: bytes, function: Callable[..., Any]) -> list[Any]:
+    """What ``file_results`` left, typed as ``function`` returns it."""
+    hint = typing.get_type_hints(function)["return"]
     typed = partial(child.typed, hint=hint)
     return [
         typed(line["good"]) if "good" in line else msgspec.convert(line["bad"], Failure)

@@ -2,24 +2,25 @@
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import cache
+from functools import cache, partial
+from typing import Any
 
 from prefect.client.orchestration import get_client
 from prefect.concurrency.sync import concurrency
 
-from gristmill.config import PrepareConfig
+from gristmill.stages.ingest.fetch import fetch
+from gristmill.stages.output.upload import upload
 from gristmill.storage import stores
-from gristmill.types import PlannedFile, ShardRef
 
 DOWNLOADS = "gristmill-downloads"
 UPLOADS = "gristmill-uploads"
 
 
-def moving(shard: ShardRef | None, file: PlannedFile | None, config: PrepareConfig) -> AbstractContextManager[None]:
-    """The limit to be held while ``shard`` is fetched or ``file`` is published; none where there is neither."""
-    if file is not None:
-        return limited(UPLOADS, config.destination)
-    return nullcontext() if shard is None else limited(DOWNLOADS, shard.uri)
+def moving(call: partial[Any]) -> AbstractContextManager[None]:
+    """The limit to be held during a call that fetches or publishes; none for other calls."""
+    if call.func is upload:
+        return limited(UPLOADS, call.keywords["config"].destination)
+    return limited(DOWNLOADS, call.keywords["shard"].uri) if call.func is fetch else nullcontext()
 
 
 @contextmanager

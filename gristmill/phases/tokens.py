@@ -6,7 +6,6 @@ from gristmill.config import PrepareConfig
 from gristmill.phases.dedup import Deduplicated
 from gristmill.phases.ingest import Ingested
 from gristmill.runners.base import Runner
-from gristmill.stages.publish.publish_tokenizer import check_trained
 from gristmill.stages.publish.survey import survey
 from gristmill.stages.tokens.mix import mix
 from gristmill.stages.tokens.order import order
@@ -92,6 +91,5 @@ def mix_sources(
 
 def train(dropped: Deduplicated, config: PrepareConfig, runner: Runner) -> StageReport:
     """Train a tokenizer on a sample of all pieces that are left."""
-    check_trained(config)
     (tokenizer,) = runner.at_once(partial(obtain, cleaned=dropped.pieces, decided=dropped.settled, config=config))
     return tokenizer

@@ -27,10 +27,14 @@ class LocalRunner(PooledRunner):
     """Carries out calls in the child processes of this machine; a storage error or a lost process is tried again."""
 
     def __init__(self, execution: Execution, display: Board) -> None:
-        self.display = display
         self._execution = execution
         self._workers = Workers(execution, display)
         self._stopped = threading.Event()
+
+    @property
+    def display(self) -> Board:
+        """The one that the calls are counted on."""
+        return self._workers.display
 
     def task_pool(self) -> TaskPool:
         """Threads for the calls of one fan-out."""

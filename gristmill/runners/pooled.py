@@ -24,7 +24,7 @@ class TaskPool(Protocol):
     """Tasks on threads. A task may submit others, but must not wait for them."""
 
     def submit(self, call: partial[Any], work: Work | None = None, number: int | None = None) -> int:
-        """Begin a task as soon as a thread is free: a call or job, or the ``work`` that begins with the call.
+        """Begin a task as soon as a thread is free: it makes the call, or does the ``work`` that needs several calls.
 
         ``number`` is its place among others of its kind. Returns its place in ``results``.
         """
@@ -36,7 +36,10 @@ class TaskPool(Protocol):
 class PooledRunner(ABC):
     """Carries out calls on the threads of task pools, and begins their stages on the progress display."""
 
-    display: Board
+    @property
+    @abstractmethod
+    def display(self) -> Board:
+        """The progress display of the run."""
 
     @abstractmethod
     def task_pool(self) -> TaskPool:
@@ -137,7 +140,7 @@ class _Link:
         for job in self._chain.announced(self.call, part):
             for stage in self._chain.stages[1:]:
                 self._display.extend(stage, 1)
-            self._further.append(self._tasks.submit(job))
+            self._further.append(self._tasks.submit(job, partial(perform, job)))
 
     def linked(self, own: Any, results: list[Any]) -> Link:
         """The outcome, once all is done."""

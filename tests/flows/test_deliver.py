@@ -1,14 +1,16 @@
 """Files go out while others are still packed."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 from corpora import request, small_corpus, write_documents
 from flow_runs import Run
 
 from gristmill.config.execution import Execution
-from gristmill.types import PlannedFile
-from tasks.run import Slots
+from gristmill.runners.workers import Slots
+from gristmill.stages.output.pack import pack
+from gristmill.stages.output.upload import upload
 
 
 def test_files_are_uploaded_before_the_last_ones_are_packed(tmp_path: Path) -> None:
@@ -37,9 +39,9 @@ def test_files_are_uploaded_before_the_last_ones_are_packed(tmp_path: Path) -> N
 
 def test_uploads_have_slots_of_their_own_where_they_are_limited() -> None:
     """A store that takes as many uploads as there are workers at once may answer all of them with SlowDown."""
-    file = PlannedFile(index=0, format="nanogpt", path="train.bin", split="train", pieces=[0], tokens=1)
+    uploading, other = partial(upload), partial(pack)
     shared, apart = Slots(Execution(workers=3)), Slots(Execution(workers=3, uploads=2))
-    assert shared.of(None, file) is shared.of(None, None)
-    taken = [apart.of(None, file).acquire(blocking=False) for _ in range(3)]
+    assert shared.of(uploading) is shared.of(other)
+    taken = [apart.of(uploading).acquire(blocking=False) for _ in range(3)]
     assert taken == [True, True, False]
-    assert apart.of(None, None).acquire(blocking=False)
+    assert apart.of(other).acquire(blocking=False)

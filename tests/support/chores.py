@@ -49,6 +49,12 @@ def await_others(folder: str, expected: int, config: PrepareConfig) -> list[Stag
     return []
 
 
+def length(values: list[int], config: PrepareConfig) -> list[StageReport]:  # noqa: ARG001  as stages
+    """A stage that is given much and reports nothing."""
+    assert values
+    return []
+
+
 def lose_the_disk(config: PrepareConfig) -> list[StageReport]:
     """A stage that meets trouble with its surroundings."""
     raise StorageError(f"{config.execution.work}: gone")

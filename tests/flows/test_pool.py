@@ -4,6 +4,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import chores
@@ -13,14 +14,18 @@ from prefect import task
 
 from gristmill.config import PrepareConfig
 from gristmill.errors import StorageError
-from tasks.run import OPTIONS, Crew, Unwatched, in_worker, nested, running, watch
+from gristmill.runners.base import Run
+from tasks.pool import PrefectPool
+from tasks.run import in_worker, running
+from tasks.stages import STAGES, Row
 
 
 @pytest.fixture(autouse=True)
 def _chores(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Children can import them, and no board counts what they do."""
+    """Children can import them, and they have task runs as stages have."""
     monkeypatch.setenv("PYTHONPATH", str(Path(chores.__file__).parent))
-    monkeypatch.setattr(watch, "board", Unwatched())
+    for chore in (chores.await_others, chores.lose_the_disk, chores.length):
+        monkeypatch.setitem(STAGES, chore, Row(task=chore.__name__, run=chore.__name__))
 
 
 def one_worker(folder: Path) -> tuple[PrepareConfig, Path]:
@@ -29,20 +34,19 @@ def one_worker(folder: Path) -> tuple[PrepareConfig, Path]:
     return request(folder, execution={"work": str(folder / "work"), "workers": 1}), folder / "met"
 
 
-@task(name="await_others", **OPTIONS)
-def await_others(number: int, folder: Path, expected: int, config: PrepareConfig) -> None:
-    """Shows that it has begun, then has a worker wait until so many things have."""
-    (folder / f"task-{number}").touch()
-    in_worker("clean", chores.await_others, config, folder=str(folder), expected=expected)
+def begin(call: partial[object], mark: Path, run: Run) -> object:
+    """Show that a task run has begun, then have a worker wait until so many things have."""
+    mark.touch()
+    return run(call)
 
 
 def four(config: PrepareConfig, met: Path, expected: int) -> list[object]:
     """What becomes of four of them."""
-    crew = Crew(config)
+    tasks = PrefectPool(config.execution)
+    call = partial(chores.await_others, folder=str(met), expected=expected, config=config)
     for number in range(4):
-        call = {"number": number, "folder": met, "expected": expected, "config": config}
-        crew.ask(f"task-{number}", await_others, call)
-    return list(crew.outcomes().values())
+        tasks.submit(call, partial(begin, call, met / f"task-{number}"), number)
+    return tasks.results()
 
 
 def test_the_next_task_run_is_begun_before_a_worker_is_free_and_no_other_worker_is(tmp_path: Path) -> None:
@@ -50,7 +54,7 @@ def test_the_next_task_run_is_begun_before_a_worker_is_free_and_no_other_worker_
     and the memory of a machine that was planned for its workers."""
     config, met = one_worker(tmp_path)
     with running(config.execution):
-        assert four(config, met, expected=3) == [None] * 4  # two tasks and the worker
+        assert four(config, met, expected=3) == [[]] * 4  # two tasks and the worker
     assert len([path for path in met.iterdir() if not path.name.startswith("task-")]) == 1
 
 
@@ -84,25 +88,15 @@ class Walked(list[int]):
         return super().__iter__()
 
 
-@task(**OPTIONS)
-def inner(values: list[int], config: PrepareConfig) -> int:  # noqa: ARG001  as all have it
-    """How many it was given."""
-    return len(values)
-
-
-@task(**OPTIONS)
-def outer(values: list[int], config: PrepareConfig) -> int:
-    """The same in a nested task run."""
-    return int(nested(inner, config, values=values))
-
-
 def test_prefect_does_not_walk_through_what_a_task_run_is_given(tmp_path: Path) -> None:
     """2 ms a task run for the settings of one source; seconds for a number of each of 100,000 pieces."""
     config, _ = one_worker(tmp_path)
     values = Walked([1, 2, 3])
-    crew = Crew(config)
-    crew.ask("outer", outer, {"values": values, "config": config})
-    assert crew.outcomes() == {"outer": 3}
+    tasks = PrefectPool(config.execution)
+    call = partial(chores.length, values=values, config=config)
+    with running(config.execution):
+        tasks.submit(call, lambda run: run(call))
+        assert tasks.results() == [[]]
     assert values.walks == 0
 
 
@@ -111,7 +105,7 @@ def test_trouble_on_a_machine_without_a_board_stays_trouble_that_is_tried_again(
 
     @task
     def lose_the_disk(config: PrepareConfig) -> None:
-        in_worker("clean", chores.lose_the_disk, config)
+        in_worker(partial(chores.lose_the_disk, config=config))
 
     config, _ = one_worker(tmp_path)
     with running(config.execution), pytest.raises(StorageError):
