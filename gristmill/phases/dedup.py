@@ -97,15 +97,31 @@ def _trimmed(
     cleaned: list[StageReport], decided: StageReport, ranks: list[int], config: PrepareConfig, runner: Runner
 ) -> list[StageReport]:
     """Sign, find and cut out the spans of kept documents that repeat earlier ones."""
-    signing = partial(sign_spans, decided=decided, config=config)
-    signed = runner.each([partial(signing, place=place, cleaned=piece) for place, piece in enumerate(cleaned)])
+    signed = runner.each(
+        [
+            partial(sign_spans, place=place, cleaned=piece, decided=decided, config=config)
+            for place, piece in enumerate(cleaned)
+        ]
+    )
     count = span_ranges(signed, config)
-    finding = partial(find_spans, count=count, ranks=ranks, signed=signed, config=config)
-    found = runner.each([partial(finding, number=number) for number in range(count)])
-    trimming = partial(trim, decided=decided, found=found, config=config)
+    found = runner.each(
+        [
+            partial(find_spans, number=number, count=count, ranks=ranks, signed=signed, config=config)
+            for number in range(count)
+        ]
+    )
     return runner.each(
         [
-            partial(trimming, place=place, cleaned=piece, rank=ranks[place], signed=signed[place])
+            partial(
+                trim,
+                place=place,
+                cleaned=piece,
+                decided=decided,
+                rank=ranks[place],
+                signed=signed[place],
+                found=found,
+                config=config,
+            )
             for place, piece in enumerate(cleaned)
         ]
     )
@@ -116,7 +132,7 @@ def _named(dropped: Deduplicated, config: PrepareConfig, runner: Runner) -> list
     places = places_to_name(dropped.decided)
     size = max(1, min(MOST_NAMED, -(-len(places) // config.execution.worker_count())))
     parts = [places[first : first + size] for first in range(0, len(places), size)]
-    naming = partial(name, decided=dropped.decided, signed=dropped.known, config=config)
-    done = runner.each([partial(naming, places=part) for part in parts], units=len(places))
+    calls = [partial(name, places=part, decided=dropped.decided, signed=dropped.known, config=config) for part in parts]
+    done = runner.each(calls, units=len(places))
     named = [report for reports in done for report in reports]
     return sorted(named, key=lambda report: (report.shard, report.piece))

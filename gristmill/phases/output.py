@@ -57,9 +57,15 @@ def pack_calls(
     config: PrepareConfig,
 ) -> list[partial[StageReport]]:
     """A call for every piece of the files: of ids, or of text for a format that holds text."""
-    packing = partial(pack, tokenizer=tokenizer, mixed=mixed, config=config)
     return [
-        partial(packing, piece=piece, tokenized=texts if config.format(piece.format).holds == "text" else tokens)
+        partial(
+            pack,
+            piece=piece,
+            tokenized=texts if config.format(piece.format).holds == "text" else tokens,
+            tokenizer=tokenizer,
+            mixed=mixed,
+            config=config,
+        )
         for piece in planned.pieces
     ]
 
@@ -71,9 +77,7 @@ class _Uploads:
         self._files = {number: file for file in planned.files for number in file.pieces}
         self._packed: dict[int, StageReport] = {}
         self._lock = Lock()
-        self._uploading = partial(
-            upload, generation=tokenized.generation, tokenizer=tokenized.tokenizer, claim=claim, config=config
-        )
+        self._tokenized, self._claim, self._config = tokenized, claim, config
 
     def ended(self, call: partial[StageReport], report: StageReport) -> list[partial[StageReport]]:
         """The upload of the file of which this was the last piece to be packed; none where others are missing."""
@@ -83,8 +87,17 @@ class _Uploads:
             self._packed[index] = report
             if not all(number in self._packed for number in file.pieces):
                 return []
-        packed = [self._packed[number] for number in file.pieces]
-        return [partial(self._uploading, file=file, packed=packed)]
+        return [
+            partial(
+                upload,
+                generation=self._tokenized.generation,
+                file=file,
+                packed=[self._packed[number] for number in file.pieces],
+                tokenizer=self._tokenized.tokenizer,
+                claim=self._claim,
+                config=self._config,
+            )
+        ]
 
 
 def results(

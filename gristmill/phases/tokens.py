@@ -37,8 +37,18 @@ def tokenize_shards(ingested: Ingested, dropped: Deduplicated, config: PrepareCo
         partial(vocabulary, generation=generation, cleaned=dropped.pieces, decided=settled, config=config),
         partial(order, signed=dropped.measured, decided=settled, config=config),
     )
-    encoding = partial(tokenize, decided=settled, tokenizer=tokenizer, arranged=arranged, config=config)
-    calls = [partial(encoding, place=place, cleaned=piece) for place, piece in enumerate(dropped.pieces)]
+    calls = [
+        partial(
+            tokenize,
+            place=place,
+            cleaned=piece,
+            decided=settled,
+            tokenizer=tokenizer,
+            arranged=arranged,
+            config=config,
+        )
+        for place, piece in enumerate(dropped.pieces)
+    ]
     with runner.meanwhile(partial(survey, cleaned=ingested.cleaned, config=config)) as surveyed:
         pieces = runner.each(calls)
     spelled = spell(dropped, pieces, arranged, config, runner)
@@ -59,9 +69,20 @@ def spell(
     """The texts of the pieces, where a format holds text."""
     if not config.holds_text:
         return []
-    spelling = partial(texts, decided=dropped.settled, arranged=arranged, config=config)
-    pairs = enumerate(zip(dropped.pieces, tokenized, strict=True))
-    return runner.each([partial(spelling, place=place, cleaned=piece, tokenized=ids) for place, (piece, ids) in pairs])
+    return runner.each(
+        [
+            partial(
+                texts,
+                place=place,
+                cleaned=piece,
+                decided=dropped.settled,
+                tokenized=ids,
+                arranged=arranged,
+                config=config,
+            )
+            for place, (piece, ids) in enumerate(zip(dropped.pieces, tokenized, strict=True))
+        ]
+    )
 
 
 def mix_sources(
