@@ -1,24 +1,38 @@
-"""``python -m gristmill verify|explain|inspect|doctor|chat|reference ...``: the commands that need no flow."""
+"""``gristmill prepare|verify|explain|inspect|doctor|chat|reference ...``: the commands that need no Prefect."""
 
 import sys
+from importlib import import_module
 
-from gristmill.commands import chat, doctor, inspect, reference, trace, verify
+from gristmill.commands import STOPPED
 from gristmill.errors import guessed
 
 COMMANDS = {
-    "chat": chat.main,
-    "doctor": doctor.main,
-    "explain": trace.main,
-    "inspect": inspect.main,
-    "reference": reference.main,
-    "verify": verify.main,
+    "chat": "chat",
+    "doctor": "doctor",
+    "explain": "trace",
+    "inspect": "inspect",
+    "prepare": "prepare_here",
+    "reference": "reference",
+    "verify": "verify",
 }
+"""The module of each in ``gristmill.commands``; only the one that is asked for is imported."""
 
-USAGE = f"usage: python -m gristmill {{{','.join(COMMANDS)}}} ..."
+USAGE = f"usage: gristmill {{{','.join(COMMANDS)}}} ..."
 
-if __name__ == "__main__":
+
+def main() -> int:
+    """Run the command that the first argument names; returns its exit status."""
     if len(sys.argv) < 2 or sys.argv[1] not in COMMANDS:
         guess = guessed(sys.argv[1], COMMANDS) if len(sys.argv) > 1 else ""
         print("; ".join(filter(None, [USAGE, guess])), file=sys.stderr)
-        sys.exit(2)
-    sys.exit(COMMANDS[sys.argv[1]](sys.argv[2:]))
+        return 2
+    try:
+        status: int = import_module(f"gristmill.commands.{COMMANDS[sys.argv[1]]}").main(sys.argv[2:])
+    except KeyboardInterrupt:  # while it imports; later the command itself sees to it
+        print(STOPPED, file=sys.stderr)
+        return 130
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,4 +1,4 @@
-"""``python flows/prepare.py``: read the command line, check everything that can be checked, run, show the result."""
+"""``python flows/prepare.py`` and ``gristmill prepare``: read the command line, check the request, show the result."""
 
 import argparse
 import datetime
@@ -40,10 +40,10 @@ A run that was killed resumes with the same command; a run that is complete find
 
 EPILOG = """\
 examples:
-  python flows/prepare.py
-  python flows/prepare.py web.yaml --dry-run
-  python flows/prepare.py web.yaml --rehearse 1e9
-  python flows/prepare.py web.yaml --workers 8 --output out/web --set ordering.kind=nanogpt --set split.fraction=0.0005
+  {prog}
+  {prog} web.yaml --dry-run
+  {prog} web.yaml --rehearse 1e9
+  {prog} web.yaml --workers 8 --output out/web --set ordering.kind=nanogpt --set split.fraction=0.0005
 
 exit status: 0 done, 1 the run failed, 2 the request or the input has to be changed, 3 done, but input files were left
 out (on_bad_file: quarantine), 130 stopped by Ctrl-C, 143 by SIGTERM
@@ -53,13 +53,12 @@ LEFT_OUT = 3
 """The exit status of a run that made its data set without some input files."""
 
 
-def parser() -> Parser:
-    """The command line."""
-    found = Parser(
-        prog="python flows/prepare.py",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-    )
+FLOW = "python flows/prepare.py"
+
+
+def parser(prog: str = FLOW) -> Parser:
+    """The command line of either command."""
+    found = Parser(prog=prog, description=DESCRIPTION, epilog=EPILOG.format(prog=prog))
     add_request(found)
     found.add_argument(
         "--strict", action="store_true", help="stop when folders or globs pass files over (on_skipped: fail)"
@@ -107,12 +106,12 @@ class Command:
 
     def __init__(self, config: PrepareConfig, debug: bool, show: Callable[[Any, PrepareConfig], int]) -> None:
         self._config = config
-        self._debug = debug
+        self.debug = debug
         self._show = show
 
     def run(self, flow: Callable[[PrepareConfig], Any]) -> int:
         """Call the flow, then show what it made; returns the exit status."""
-        return failing_clearly(lambda: self._run(flow), debug=self._debug)
+        return failing_clearly(lambda: self._run(flow), debug=self.debug)
 
     def _run(self, flow: Callable[[PrepareConfig], Any]) -> int:
         stopping_in_time()
@@ -125,18 +124,24 @@ class Command:
         return self._show(made, self._config)
 
 
-def check(arguments: list[str]) -> Command:
-    """Everything that needs no Prefect: arguments, configuration, inputs, space, the output's owner.
+def checked(arguments: list[str], prog: str = FLOW) -> Command:
+    """Everything that can be checked: arguments, configuration, inputs, space, the output's owner.
 
     Exits with status 2 and one line when something has to be changed, with 0 after ``--help``, ``--dry-run``
     and ``--explain``.
     """
-    options = parser().parse_args(arguments)
+    options = parser(prog).parse_args(arguments)
     status = failing_clearly(lambda: _check(options), debug=options.debug)
     if status or options.dry_run or options.explain:
         sys.exit(status)
-    before_prefect(options.debug)
     return Command(_asked(options), options.debug, _show_published)
+
+
+def check(arguments: list[str]) -> Command:
+    """The checked request of the flow, with what must be set before Prefect is imported."""
+    command = checked(arguments)
+    before_prefect(command.debug)
+    return command
 
 
 def before_prefect(debug: bool) -> None:
