@@ -123,7 +123,8 @@ class Format(Plugin):
     are spoken of."""
 
     read_as: ClassVar[Literal["ids", "rows"] | None] = None
-    """What ``gristmill.readers`` open in its files: ids back to back after a header or none, packed rows; else None."""
+    """What ``gristmill.readers`` open in its files: ids of the type that ``packed`` gives, back to back after a header
+    or none; rows as ``storage.rows`` writes them. None for anything else."""
 
     cut_by: ClassVar[str] = ""
     """The key that says how many ids a file has at most, its default what is usual; empty where a split is one file."""
