@@ -1,6 +1,7 @@
 """``gristmill prepare|verify|explain|inspect|doctor|chat|reference ...``: the commands that need no Prefect."""
 
 import sys
+from collections.abc import Callable
 from importlib import import_module
 
 from gristmill.commands import STOPPED
@@ -20,6 +21,12 @@ COMMANDS = {
 USAGE = f"usage: gristmill {{{','.join(COMMANDS)}}} ..."
 
 
+def command(name: str) -> Callable[[list[str]], int]:
+    """What runs a command: arguments in, exit status out."""
+    found: Callable[[list[str]], int] = import_module(f"gristmill.commands.{COMMANDS[name]}").main
+    return found
+
+
 def main() -> int:
     """Run the command that the first argument names; returns its exit status."""
     if len(sys.argv) < 2 or sys.argv[1] not in COMMANDS:
@@ -27,11 +34,10 @@ def main() -> int:
         print("; ".join(filter(None, [USAGE, guess])), file=sys.stderr)
         return 2
     try:
-        status: int = import_module(f"gristmill.commands.{COMMANDS[sys.argv[1]]}").main(sys.argv[2:])
+        return command(sys.argv[1])(sys.argv[2:])
     except KeyboardInterrupt:  # while it imports; later the command itself sees to it
         print(STOPPED, file=sys.stderr)
         return 130
-    return status
 
 
 if __name__ == "__main__":

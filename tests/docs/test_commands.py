@@ -25,7 +25,7 @@ from corpora import byte_tokenizer
 from prefect.cli._app import _app as prefect
 
 from gristmill import pipeline
-from gristmill.__main__ import COMMANDS
+from gristmill.__main__ import command
 from gristmill.commands import prepare, train_tokenizer, verify
 from gristmill.config import parse
 
@@ -180,9 +180,9 @@ def _run_module(
         return read(ROOT / "tests" / "support" / "soak" / "__main__.py", words, monkeypatch)
     name, *arguments = words
     if any("s3://" in word for word in arguments) or words == ["chat"]:
-        assert status(lambda: COMMANDS[name](["--help"])) == 0
+        assert status(lambda: command(name)(["--help"])) == 0
         known = capsys.readouterr().out
         assert [word for word in arguments if word.startswith("--") and word not in known] == []
         return None
-    assert COMMANDS[name](arguments) == 0
+    assert command(name)(arguments) == 0
     return None
