@@ -60,7 +60,7 @@ class PrefectPool:
     def results(self) -> list[Any]:
         """Wait until all are done: results or exceptions. Each failure gets an artifact, up to a number of them.
 
-        Whatever interrupts the wait (Ctrl-C, a cancelled run) stops the worker processes at once.
+        An interrupt of the wait (Ctrl-C, a cancelled run) stops the worker processes at once.
         """
         with ThreadPoolTaskRunner(max_workers=threads(self._execution)) as runner:
             try:

@@ -1,4 +1,4 @@
-"""The protocol between the pipeline and whatever carries out its calls.
+"""The protocol between the pipeline and the runner that carries out its calls.
 
 A call is a ``functools.partial`` of a stage function with keyword arguments. A job is one of a function that also takes
 ``run``, and makes several calls with it, one after the other.
@@ -62,7 +62,7 @@ class Runner(Protocol):
     """Carries out the calls of a run. The bytes are the same whichever it is."""
 
     def plan(self, config: PrepareConfig) -> Plan:
-        """List the input, and prepare whatever will work on it."""
+        """List the input, and load the stages in the processes that will work on it."""
 
     def each(self, calls: Sequence[partial[R]], units: int | None = None) -> list[R]:
         """Results of many calls of one stage, in order; ``units`` of work in all, where a call has several.

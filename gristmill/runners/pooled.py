@@ -1,4 +1,4 @@
-"""Runners whose calls are on the threads of a task pool: what they all do, whatever a thread does with a call."""
+"""What runners share whose calls are on the threads of a task pool: the local one and that of Prefect."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -118,7 +118,7 @@ class PooledRunner(ABC):
 
     @contextmanager
     def meanwhile(self, call: partial[R]) -> Iterator[Callable[[], R]]:
-        """On a thread of its own."""
+        """On one further thread."""
         with ThreadPoolExecutor(1) as thread:
             yield thread.submit(call).result
 

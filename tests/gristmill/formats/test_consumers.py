@@ -19,3 +19,5 @@ def test_every_format_is_among_what_the_trainers_are_given(tmp_path: Path) -> No
     module.make_all(tmp_path, streams=[25], rows=[200])
     made = {file.format for name in ("narrow", "wide", "rows") for file in read_manifest(tmp_path / name / "out").files}
     assert made == set(plugins.kinds("formats"))
+    checks = "".join(path.read_text() for path in CONSUMERS.glob("check_*.py"))
+    assert all(f'"{kind}"' in checks for kind in made)

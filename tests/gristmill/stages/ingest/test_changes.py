@@ -4,30 +4,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from corpora import documents_of, request, write_documents
+from corpora import request, write_documents
+from first_day import TEXTS, check_never_twice, first_day, published
 
 from gristmill import pipeline
 from gristmill.config import PrepareConfig
 from gristmill.errors import ConfigError, OtherRules
-from gristmill.manifest import read_manifest
-
-TEXTS = [f"document {number} of the first day" for number in range(10)]
 
 
 def asked(folder: Path, **settings: Any) -> PrepareConfig:
     return request(folder, **settings)
-
-
-def first_day(folder: Path, **settings: Any) -> PrepareConfig:
-    config = asked(folder, **settings)
-    write_documents(folder / "in" / "log.jsonl", TEXTS)
-    pipeline.prepare(config)
-    return config
-
-
-def published(config: PrepareConfig) -> list[str]:
-    files = read_manifest(config.destination).files
-    return [text for file in files for text in documents_of(Path(config.destination) / file.path)]
 
 
 @pytest.mark.parametrize("dedup", [[], [{"kind": "exact"}]])
@@ -51,17 +37,7 @@ def appended(folder: Path) -> None:
 
 def test_without_dedup_a_longer_file_is_never_published_twice(tmp_path: Path) -> None:
     """One line appended to a log published the whole of it once more, with a word on removed shards alone."""
-    config = first_day(tmp_path)
-    appended(tmp_path / "in")
-    with pytest.raises(ConfigError, match=r"published.*no kind in dedup compares documents.*file of its own"):
-        pipeline.prepare(config)
-    assert published(config) == TEXTS
-    for path in (tmp_path / "in").iterdir():
-        path.unlink()
-    write_documents(tmp_path / "in" / "log.jsonl", TEXTS)
-    write_documents(tmp_path / "in" / "new.jsonl", ["one more"])
-    pipeline.prepare(config)
-    assert published(config) == [*TEXTS, "one more"]
+    check_never_twice(tmp_path, appended)
 
 
 def test_a_changed_file_is_not_listed_as_gone_while_dedup_drops_its_copies(tmp_path: Path) -> None:
